@@ -1,0 +1,50 @@
+package connector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Model is what an embedder is: fixed once it is open.
+type Model struct {
+	Provider string // "lexical", "openai" …
+	Name     string
+	// Version changes whenever the same text may get another vector.
+	Version    string
+	Dimensions int
+	// Prefixes that the embedder puts before passages and queries; part of the identity.
+	DocumentPrefix string
+	QueryPrefix    string
+	Normalized     bool
+	// Limits of one request; 0 means none. Tokens are counted by Counter.
+	MaxItems       int
+	MaxTokens      int
+	MaxBytes       int
+	MaxInputTokens int
+	// Counter is the model's own tokenizer; nil where it has none to offer, cl100k then counts.
+	Counter Counter
+	// PricePerMillion tokens, 0 if unknown, in Currency.
+	PricePerMillion float64
+	Currency        string
+}
+
+// Identity names everything that changes a vector. Vectors of different identities are never compared.
+func (m Model) Identity() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %d %q %q %t", m.Provider, m.Name, m.Version, m.Dimensions, m.DocumentPrefix, m.QueryPrefix, m.Normalized)
+	return fmt.Sprintf("%s/%s@%s#%s", m.Provider, m.Name, m.Version, hex.EncodeToString(h.Sum(nil)[:8]))
+}
+
+// Embedder gives texts their vectors. Safe for concurrent use.
+type Embedder interface {
+	Model() Model
+	// Embed returns one vector of Model().Dimensions finite values per text, in order. The engine keeps every request
+	// within the model's limits and sends no blank text. A *BatchError names the texts that were refused; vectors of the
+	// others are returned at their places.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	// EmbedQuery embeds a question: the same as Embed unless the model tells them apart.
+	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+	Close() error
+}

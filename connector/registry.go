@@ -1,0 +1,94 @@
+package connector
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sort"
+)
+
+// Env is what every factory gets beside its own configuration.
+type Env struct {
+	// Name is the pipeline's name; Dir the folder that relative paths are resolved against.
+	Name string
+	Dir  string
+	Log  *slog.Logger
+}
+
+// Plugin is one entry of a registry: a kind and how to open it.
+//
+// Config returns a pointer to a fresh struct that holds the default values. Its yaml and doc tags are the plugin's
+// documentation and JSON Schema; unknown keys are errors. If it has a method Validate() error, that is called
+// after decoding. Open gets the pointer back, filled.
+type Plugin[E, T any] struct {
+	Kind   string
+	Doc    string // one sentence
+	Config func() any
+	Open   func(ctx context.Context, config any, env E) (T, error)
+}
+
+// Define makes a Plugin from a typed configuration and a typed opener.
+func Define[C, E, T any](kind, doc string, defaults C, open func(ctx context.Context, config *C, env E) (T, error)) Plugin[E, T] {
+	return Plugin[E, T]{
+		Kind:   kind,
+		Doc:    doc,
+		Config: func() any { c := defaults; return &c },
+		Open: func(ctx context.Context, config any, env E) (T, error) {
+			c, ok := config.(*C)
+			if !ok {
+				var zero T
+				return zero, fmt.Errorf("%s: configuration is a %T, want %T", kind, config, c)
+			}
+			return open(ctx, c, env)
+		},
+	}
+}
+
+// The plugin kinds.
+type (
+	SourcePlugin   = Plugin[Env, Source]
+	ParserPlugin   = Plugin[Env, Parser]
+	StrategyPlugin = Plugin[StrategyEnv, Strategy]
+	EmbedderPlugin = Plugin[Env, Embedder]
+	SinkPlugin     = Plugin[Env, Sink]
+)
+
+// Registry is the explicit list of the plugins of a program.
+type Registry struct {
+	Sources    Set[SourcePlugin]
+	Parsers    Set[ParserPlugin]
+	Strategies Set[StrategyPlugin]
+	Embedders  Set[EmbedderPlugin]
+	Sinks      Set[SinkPlugin]
+}
+
+// Set holds plugins by kind.
+type Set[P any] struct{ byKind map[string]P }
+
+// Add registers p under kind; a kind that is taken is an error.
+func (s *Set[P]) Add(kind string, p P) error {
+	if _, taken := s.byKind[kind]; taken {
+		return fmt.Errorf("connector: kind %q is registered twice", kind)
+	}
+	if s.byKind == nil {
+		s.byKind = map[string]P{}
+	}
+	s.byKind[kind] = p
+	return nil
+}
+
+// Get finds a plugin by kind.
+func (s *Set[P]) Get(kind string) (P, bool) {
+	p, ok := s.byKind[kind]
+	return p, ok
+}
+
+// Kinds are the registered kinds in alphabetical order.
+func (s *Set[P]) Kinds() []string {
+	kinds := make([]string, 0, len(s.byKind))
+	for k := range s.byKind {
+		kinds = append(kinds, k)
+	}
+	sort.Strings(kinds)
+	return kinds
+}

@@ -1,0 +1,133 @@
+package connector
+
+import (
+	"context"
+	"iter"
+)
+
+// Target is where a sink writes: the identity under which the ledger remembers what is there. It holds no secrets.
+type Target struct {
+	Kind       string
+	Address    string // normalised: equal for equal places
+	Collection string
+	Tenant     string
+}
+
+// String joins the parts; two targets are the same place exactly if their strings are equal.
+func (t Target) String() string {
+	return t.Kind + "|" + t.Address + "|" + t.Collection + "|" + t.Tenant
+}
+
+// SearchMode selects how a query is answered.
+type SearchMode string
+
+// The modes.
+const (
+	ModeDense   SearchMode = "dense"
+	ModeLexical SearchMode = "lexical"
+	ModeHybrid  SearchMode = "hybrid"
+)
+
+// SinkCapabilities are the facts about a sink that the engine plans with.
+type SinkCapabilities struct {
+	// MaxBatchItems and MaxBatchBytes bound one Upsert; 0 means no bound.
+	MaxBatchItems int
+	MaxBatchBytes int
+	// MaxDimensions bounds vectors; 0 means no bound.
+	MaxDimensions int
+	Modes         []SearchMode
+	// Payload says that UpdatePayload works; else the engine writes whole points again.
+	Payload bool
+	// Scan says that Scan can list everything.
+	Scan bool
+	// Concurrency is how many calls may usefully run at a time; 0 means 1.
+	Concurrency int
+}
+
+// Schema is what a collection holds, fixed when it is created.
+type Schema struct {
+	// Generation names the physical collection: model identity, vector and payload schema.
+	Generation string
+	// Model is the identity of the vectors.
+	Model      string
+	Dimensions int
+	Distance   string // "cosine", "dot" or "l2"
+}
+
+// Sink is a connection to one vector database. It classifies errors and never retries or batches: the engine does.
+type Sink interface {
+	Capabilities() SinkCapabilities
+	Target() Target
+	// Generations lists the physical collections of this target, the live one first; none before the first sync.
+	Generations(ctx context.Context) ([]Schema, error)
+	// Create opens the collection of schema.Generation, and makes it if it is missing. It is not live before
+	// Promote, unless it is the only one. An existing collection of another shape is an error of ClassConflict.
+	Create(ctx context.Context, schema Schema) (Collection, error)
+	// Live opens the collection that queries are answered from; ErrNoCollection if there is none.
+	Live(ctx context.Context) (Collection, error)
+	// Promote makes generation the live one, in one step. Drop removes another one with all it holds.
+	Promote(ctx context.Context, generation string) error
+	Drop(ctx context.Context, generation string) error
+	Close() error
+}
+
+// Collection is a set of points by id. Safe for concurrent use.
+type Collection interface {
+	Schema() Schema
+	// Marker is an identifier made when the collection was created: a collection that was dropped and made
+	// again has another one.
+	Marker(ctx context.Context) (string, error)
+	// Upsert stores points, replacing whole those that exist. Points are durable when it returns nil. A *BatchError means that
+	// every other item is durable; any other error leaves each item old or new.
+	Upsert(ctx context.Context, points []Point) error
+	// UpdatePayload replaces everything but the vector and the embedded text's index; ids that do not exist
+	// are named in a *BatchError of ClassNotFound.
+	UpdatePayload(ctx context.Context, records []Record) error
+	// Delete removes ids; unknown ids are no error. No ids: nothing happens.
+	Delete(ctx context.Context, ids []string) error
+	// Fetch returns the points that exist, in the order of ids.
+	Fetch(ctx context.Context, ids []string, vectors bool) ([]Point, error)
+	// Scan yields every point in ascending order of id, in pages; ErrUnsupported where the sink cannot list.
+	Scan(ctx context.Context, vectors bool) iter.Seq2[Point, error]
+	// Count is the number of points, store-only ones included.
+	Count(ctx context.Context) (int, error)
+	// Flush returns when every acknowledged write is visible to reads.
+	Flush(ctx context.Context) error
+	// Search returns at most q.K hits, best first, ties by id. A mode outside Capabilities is ErrUnsupported.
+	Search(ctx context.Context, q Query) ([]Hit, error)
+}
+
+// Fusion selects how a hybrid query joins its two rankings.
+type Fusion string
+
+// FusionRelative normalises both lists' scores to [0, 1] and averages them; FusionRRF is reciprocal rank fusion (Cormack et al. 2009), k = 60.
+const (
+	FusionRelative Fusion = "relative"
+	FusionRRF      Fusion = "rrf"
+)
+
+// Query is a question to a collection.
+type Query struct {
+	Mode   SearchMode
+	Vector []float32 // for dense and hybrid
+	Text   string    // for lexical and hybrid
+	K      int
+	Filter Filter
+	Fusion Fusion // for hybrid; empty is FusionRelative
+}
+
+// Filter is a conjunction of conditions; an empty one matches every point.
+type Filter []Condition
+
+// Condition holds if the field's value (or one of its values, for a list) equals one of Values, compared as JSON
+// scalars. Field is "source", "path", "doc_id", "chunk_id", "parent_id", "content_hash" or a metadata key.
+type Condition struct {
+	Field  string
+	Values []any
+}
+
+// Hit is an answer. Score is higher for better, comparable within one result only.
+type Hit struct {
+	Score float64
+	Point
+}

@@ -1,0 +1,98 @@
+package connector
+
+import (
+	"context"
+	"iter"
+	"strings"
+)
+
+// Order is the order in which a source lists its documents.
+type Order int
+
+const (
+	// OrderNone promises nothing.
+	OrderNone Order = iota
+	// OrderTree is the order of a walk that visits each folder's entries by name: paths compare
+	// component by component, that is, as bytes with "/" below every other byte (see [TreeKey]).
+	OrderTree
+	// OrderBytes is the byte order of paths, as object stores list.
+	OrderBytes
+)
+
+// SourceCapabilities are the facts about an opened source.
+type SourceCapabilities struct {
+	Order Order
+	// Versions says that Document.Version is always set.
+	Versions bool
+}
+
+// ChangeKind says what a [Change] reports.
+type ChangeKind int
+
+const (
+	// ChangeUpsert: the document is there, new or changed or not.
+	ChangeUpsert ChangeKind = iota
+	// ChangeSkip: something is there that is no document (device file, over max_size); Reason says why.
+	ChangeSkip
+)
+
+// Change is one item of a listing.
+type Change struct {
+	Kind     ChangeKind
+	Document Document // for ChangeSkip only Path and URI are set
+	Reason   string
+}
+
+// Source lists documents. Implementations are safe for one listing at a time; the Documents that a listing
+// yields may be opened concurrently, also after it ended, until Close.
+type Source interface {
+	Capabilities() SourceCapabilities
+	// Changes lists everything that is there. The consumer pulls, so a slow consumer slows the listing. A
+	// *DocError spoils one document or one folder and the listing goes on; any other error is the last item: the
+	// listing broke, and nothing may be deleted on its strength. Cancelling ctx ends it with ctx's error.
+	// A listing that ends without such an error is a complete snapshot, of which absence means deletion
+	// except below the paths that a *DocError named.
+	Changes(ctx context.Context) iter.Seq2[Change, error]
+	// Close releases what Open took.
+	Close() error
+}
+
+// TreeKey maps a path to a string whose byte order is the tree order of paths: "/" sorts below
+// every other byte. It is injective.
+func TreeKey(path string) string {
+	if strings.IndexByte(path, '\x01') < 0 && strings.IndexByte(path, '\x02') < 0 {
+		return strings.ReplaceAll(path, "/", "\x01")
+	}
+	b := make([]byte, 0, len(path)+8)
+	for i := range len(path) {
+		switch c := path[i]; c {
+		case '/':
+			b = append(b, 1)
+		case 1, 2:
+			b = append(b, 2, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// TreePath is the inverse of [TreeKey].
+func TreePath(key string) string {
+	if strings.IndexByte(key, '\x02') < 0 {
+		return strings.ReplaceAll(key, "\x01", "/")
+	}
+	b := make([]byte, 0, len(key))
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case c == 1:
+			b = append(b, '/')
+		case c == 2 && i+1 < len(key):
+			i++
+			b = append(b, key[i])
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
