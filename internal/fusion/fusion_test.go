@@ -1,0 +1,56 @@
+package fusion
+
+import (
+	"math"
+	"reflect"
+	"testing"
+)
+
+func ids(list []Ranked) []string {
+	out := []string{}
+	for _, r := range list {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+func TestRelative(t *testing.T) {
+	dense := []Ranked{{"a", 0.9}, {"b", 0.8}, {"c", 0.7}}
+	lexical := []Ranked{{"b", 12}, {"d", 2}}
+	for _, tt := range []struct {
+		name    string
+		lists   [][]Ranked
+		weights []float64
+		want    []Ranked
+	}{
+		{"equal weights", [][]Ranked{dense, lexical}, nil, []Ranked{{"b", 0.75}, {"a", 0.5}, {"c", 0}, {"d", 0}}},
+		{"weighted", [][]Ranked{dense, lexical}, []float64{3, 1}, []Ranked{{"a", 0.75}, {"b", 0.625}, {"c", 0}, {"d", 0}}},
+		{"all scores equal", [][]Ranked{{{"y", 1}, {"x", 1}}, nil}, nil, []Ranked{{"x", 0.5}, {"y", 0.5}}},
+		{"negative scores", [][]Ranked{{{"x", -1}, {"y", -3}}}, nil, []Ranked{{"x", 1}, {"y", 0}}},
+		{"nothing", nil, nil, []Ranked{}},
+		{"no weight at all", [][]Ranked{dense}, []float64{0}, []Ranked{{"a", 0}, {"b", 0}, {"c", 0}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Relative(tt.lists, tt.weights)
+			if !reflect.DeepEqual(ids(got), ids(tt.want)) {
+				t.Fatalf("got %v, want %v", got, tt.want)
+			}
+			for i := range got {
+				if math.Abs(got[i].Score-tt.want[i].Score) > 1e-12 {
+					t.Errorf("got %v, want %v", got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestRRF(t *testing.T) {
+	got := RRF([][]Ranked{{{"a", 9}, {"b", 8}}, {{"b", 1}, {"c", 0}}}, RRFConstant)
+	if !reflect.DeepEqual(ids(got), []string{"b", "a", "c"}) || math.Abs(got[0].Score-(1.0/62+1.0/61)) > 1e-12 || got[1].Score != 1.0/61 {
+		t.Errorf("got %v", got)
+	}
+	// Equal scores come in order of id whatever the order of the lists.
+	if got := RRF([][]Ranked{{{"z", 1}}, {{"y", 1}}}, RRFConstant); got[0].ID != "y" {
+		t.Errorf("ties are not broken by id: %v", got)
+	}
+}
