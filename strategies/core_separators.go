@@ -1,0 +1,256 @@
+package strategies
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kbsync/kbsync/internal/sentences"
+)
+
+// The levels of the default separators, best first. A level groups separators that end the same kind of thing in
+// different scripts; the levels are in the order of priority.
+const (
+	levelBlank    uint8 = iota // a blank line: \n\n
+	levelLine                  // \n
+	levelSentence              // 。！？
+	levelSemi                  // ；
+	levelStop                  // ". ", "! ", "? "
+	levelLatinSemi             // "; "
+	levelComma                 // ，
+	levelLatinComma            // ", "
+	levelSpace                 // any other blank space
+	levelWord                  // between words written without space (Han, Hiragana)
+	levelNone     uint8 = 255
+)
+
+// separators finds the places where text may be cut, by priority.
+type separators struct {
+	first  [256]uint8 // the best level of the separators that start with a byte; levelNone if there are none
+	custom []string   // separators in order, for a list of the user's own; nil for the default ones
+	word   uint8      // the level of word boundaries: below all others
+}
+
+// defaultSeparators are those of SPEC section 5.
+func defaultSeparators() *separators {
+	s := &separators{word: levelWord}
+	for b := range s.first {
+		s.first[b] = levelNone
+	}
+	s.first['\n'], s.first['\r'] = levelBlank, levelLine
+	s.first[' '], s.first['\t'] = levelSpace, levelSpace
+	s.first['.'], s.first['!'], s.first['?'] = levelStop, levelStop, levelStop
+	s.first[';'], s.first[','] = levelLatinSemi, levelLatinComma
+	s.first[0xE3], s.first[0xEF] = levelSentence, levelSentence // the lead bytes of 。 and of ！？；，
+	s.first[0xE2] = levelSentence                               // of …
+	return s
+}
+
+// customSeparators are a user's own, in order of priority. The empty one stands for graphemes and is implied.
+func customSeparators(list []string) *separators {
+	s := &separators{}
+	for b := range s.first {
+		s.first[b] = levelNone
+	}
+	for _, sep := range list {
+		if sep == "" || len(s.custom) == int(levelNone)-2 {
+			continue
+		}
+		level := uint8(len(s.custom))
+		s.custom = append(s.custom, sep)
+		s.first[sep[0]] = min(s.first[sep[0]], level)
+	}
+	s.word = uint8(len(s.custom))
+	return s
+}
+
+// at tells whether a separator of a level better than best starts at p, and where the text after it starts.
+func (s *separators) at(text string, p int, best uint8) (level uint8, end int) {
+	if s.custom != nil {
+		for l, sep := range s.custom[:min(int(best), len(s.custom))] {
+			if strings.HasPrefix(text[p:], sep) {
+				return uint8(l), p + len(sep)
+			}
+		}
+		return levelNone, p
+	}
+	switch c := text[p]; c {
+	case '\n':
+		if q := blankLine(text, p+1); q > 0 {
+			return levelBlank, q
+		}
+		return levelLine, p + 1
+	case '\r':
+		if p+1 < len(text) && text[p+1] == '\n' {
+			return levelNone, p // the line feed decides
+		}
+		return levelLine, p + 1
+	case ' ', '\t':
+		return levelSpace, p + 1
+	case '.', '!', '?':
+		if end := sentences.LatinStop(text, p); end > 0 {
+			return levelStop, end
+		}
+	case ';', ',':
+		if p+1 < len(text) && (text[p+1] == ' ' || text[p+1] == '\n' || text[p+1] == '\t') {
+			return s.first[c], p + 2
+		}
+	default:
+		return s.wideAt(text, p)
+	}
+	return levelNone, p
+}
+
+// wideAt is at for the full-width marks.
+func (s *separators) wideAt(text string, p int) (level uint8, end int) {
+	if p+3 > len(text) {
+		return levelNone, p
+	}
+	switch text[p : p+3] {
+	case "。", "！", "？", "…":
+		if end := sentences.WideStop(text, p); end > 0 {
+			return levelSentence, end
+		}
+	case "；":
+		return levelSemi, p + 3
+	case "，":
+		return levelComma, p + 3
+	}
+	return levelNone, p
+}
+
+// blankLine returns the start of the line after the blank one that starts at p, or 0 if that line is not blank.
+func blankLine(text string, p int) int {
+	for ; p < len(text); p++ {
+		switch text[p] {
+		case ' ', '\t', '\r':
+		case '\n':
+			return p + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// last finds the last cut of the best level: a position c with lo < c <= hi where a separator ends. Cuts at or before
+// floor count only if there is none behind it, so that a heading or a label does not stand alone above its text.
+// level is levelNone if there is none.
+func (s *separators) last(text string, lo, floor, hi int) (cut int, level uint8) {
+	best := levelNone
+	for p := hi - 1; p >= lo; p-- {
+		if s.first[text[p]] >= best {
+			continue
+		}
+		if p < floor && best != levelNone {
+			break
+		}
+		if l, end := s.at(text, p, best); l < best && end <= hi {
+			if end <= floor && best != levelNone {
+				continue
+			}
+			best, cut = l, end
+			if best == 0 {
+				break
+			}
+		}
+	}
+	return cut, best
+}
+
+// earliest finds the first cut c with lo <= c < hi of a level at most worst.
+func (s *separators) earliest(text string, lo, hi int, worst uint8) (cut int, ok bool) {
+	for p := max(lo-8, 0); p < hi; p++ {
+		if s.first[text[p]] > worst {
+			continue
+		}
+		if l, end := s.at(text, p, worst+1); l <= worst && end >= lo && end < hi {
+			return end, true
+		}
+	}
+	return 0, false
+}
+
+// lastWord finds the last boundary c, lo < c <= hi, between words that no space parts: beside a Han or Hiragana
+// character, though never before a mark that closes or after one that opens. It returns 0 if there is none.
+func lastWord(text string, lo, hi int) int {
+	if hi < len(text) {
+		for hi > lo && !utf8.RuneStart(text[hi]) {
+			hi--
+		}
+	}
+	for c := hi; c > lo; {
+		before, n := utf8.DecodeLastRuneInString(text[lo:c])
+		if c == len(text) {
+			return c
+		}
+		if before < utf8.RuneSelf && text[c] < utf8.RuneSelf {
+			if asciiSpace(text[c]) || asciiSpace(text[c-1]) {
+				return c
+			}
+			c--
+			continue
+		}
+		after, _ := utf8.DecodeRuneInString(text[c:])
+		if wordBoundary(before, after) {
+			return c
+		}
+		c -= n
+	}
+	return 0
+}
+
+func asciiSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// wordBoundary tells whether text written without spaces may be cut between two characters.
+func wordBoundary(before, after rune) bool {
+	if unicode.IsSpace(before) || unicode.IsSpace(after) {
+		return !(before == '\r' && after == '\n')
+	}
+	wideBefore, wideAfter := wide(before), wide(after)
+	switch {
+	case !wideBefore && !wideAfter:
+		return false
+	case joins(after) || closes(after) || opens(before):
+		return false
+	case wideBefore && wideAfter:
+		return !(katakana(before) && katakana(after))
+	case wideBefore: // 中A
+		return true
+	default: // A中
+		return before != 0x200D
+	}
+}
+
+// wide tells the characters beside which a line may break in Chinese and Japanese (UAX #14, class ID and the
+// ideographic marks).
+func wide(r rune) bool {
+	return r >= 0x2E80 && r <= 0x312F || r >= 0x31A0 && r <= 0x9FFF || r >= 0xF900 && r <= 0xFAFF ||
+		r >= 0xFF00 && r <= 0xFF0F || r >= 0xFF1A && r <= 0xFF20 || r >= 0xFF61 && r <= 0xFF9F || r >= 0x20000 && r <= 0x3FFFF
+}
+
+func katakana(r rune) bool {
+	return r >= 0x30A0 && r <= 0x30FF || r >= 0x31F0 && r <= 0x31FF || r >= 0xFF66 && r <= 0xFF9F || r >= 0x3031 && r <= 0x3035
+}
+
+// joins tells the characters that belong to the one before: marks, joiners, variation selectors, iteration marks.
+func joins(r rune) bool {
+	return r == 0x200D || r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF || r == 0x3005 || r == 0x303B ||
+		r == 0x30FC || r == 0x3099 || r == 0x309A || r > 0x2FF && unicode.In(r, unicode.Mn, unicode.Mc, unicode.Me)
+}
+
+func closes(r rune) bool {
+	switch r {
+	case '。', '，', '、', '；', '：', '！', '？', '”', '’', '」', '』', '）', '】', '》', '〉', '〕', '．', '…', '—', ',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '%', '％', '〗', '〙', '〛', '］', '｝', '｡', '､', '｣', '·', '・':
+		return true
+	}
+	return false
+}
+
+func opens(r rune) bool {
+	switch r {
+	case '“', '‘', '「', '『', '（', '【', '《', '〈', '〔', '〖', '〘', '〚', '［', '｛', '｢', '(', '[', '{', '$', '¥', '￥', '#', '@':
+		return true
+	}
+	return false
+}

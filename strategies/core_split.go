@@ -1,0 +1,221 @@
+package strategies
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/sentences"
+)
+
+// trimSpan drops blank space at the end of text[lo:hi] and blank lines at its start; the first line keeps its
+// indentation. The result is empty if the range is blank.
+func trimSpan(text string, lo, hi int) (int, int) {
+	for hi > lo {
+		c := text[hi-1]
+		if c > ' ' && c < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeLastRuneInString(text[lo:hi])
+		if !unicode.IsSpace(r) {
+			break
+		}
+		hi -= n
+	}
+	start := lo
+	for p := lo; p < hi; p++ {
+		switch text[p] {
+		case '\n':
+			start = p + 1
+		case ' ', '\t', '\r', '\v', '\f':
+			if text[p] == '\r' && (p+1 == hi || text[p+1] != '\n') {
+				start = p + 1
+			}
+		default:
+			return start, hi
+		}
+	}
+	return start, hi
+}
+
+// skipBlank is the position of the first character at or after p that is no blank space, at most hi.
+func skipBlank(text string, p, hi int) int {
+	for p < hi {
+		c := text[p]
+		if c < utf8.RuneSelf {
+			if !asciiSpace(c) && c != '\v' && c != '\f' {
+				return p
+			}
+			p++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[p:hi])
+		if !unicode.IsSpace(r) {
+			return p
+		}
+		p += n
+	}
+	return min(p, hi)
+}
+
+// cutting is how a range is cut: how full a piece must be before a better separator may end it early.
+type cutting struct {
+	seps *separators
+	fill int // a piece ends behind fill percent of what fits, if anything ends there
+}
+
+// next finds the end of the piece that starts at lo: the last separator of the best level for which the trimmed piece
+// fits, hi if everything fits. level says what ended it: 0 also for hi. forced is set if a word alone is too long; then
+// the cut is between grapheme clusters.
+func (m *measure) next(lo, hi int, room []int, c cutting) (cut int, level uint8, forced bool) {
+	start, end := trimSpan(m.text, lo, hi)
+	if start == end {
+		return hi, 0, false
+	}
+	reach := m.furthest(start, end, room)
+	if reach >= end && m.fits(start, end, room) {
+		return hi, 0, false
+	}
+	for reach > start {
+		stop := skipBlank(m.text, reach, hi)
+		floor := start + (reach-start)*c.fill/100
+		cut, level = c.seps.last(m.text, start, floor, stop)
+		if level == levelNone {
+			if cut = lastWord(m.text, start, reach); cut > start {
+				level = c.seps.word
+			} else {
+				break
+			}
+		}
+		from, to := trimSpan(m.text, lo, cut)
+		if from == to || m.fits(from, to, room) {
+			return cut, level, false
+		}
+		reach = min(to-1, reach-1) // a token that reaches over the cut: try the separator before it
+	}
+	cut = m.forcedCut(start, end, room)
+	return cut, levelNone, cut < end && !wordEdge(m.text, cut)
+}
+
+// wordEdge tells that a cut at c goes through no word.
+func wordEdge(text string, c int) bool {
+	if c <= 0 || c >= len(text) {
+		return true
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:c])
+	after, _ := utf8.DecodeRuneInString(text[c:])
+	return wordBoundary(before, after)
+}
+
+// forcedCut is the last grapheme boundary up to which text[lo:] fits; inside a cluster that alone is too long, the
+// last character boundary; and after one character in any case.
+func (m *measure) forcedCut(lo, hi int, room []int) int {
+	reach := m.furthest(lo, hi, room)
+	cut := graphemeFloor(m.text, lo, reach)
+	for cut > lo && !m.fits(lo, cut, room) {
+		cut = graphemeFloor(m.text, lo, cut-1)
+	}
+	if cut > lo {
+		return cut
+	}
+	for cut = runeFloor(m.text, lo, reach); cut > lo && !m.fits(lo, cut, room); {
+		cut = runeFloor(m.text, lo, cut-1)
+	}
+	if cut > lo {
+		return cut
+	}
+	_, n := utf8.DecodeRuneInString(m.text[lo:hi])
+	return lo + n
+}
+
+// runeFloor is the last character boundary in [lo, p].
+func runeFloor(text string, lo, p int) int {
+	for p > lo && p < len(text) && !utf8.RuneStart(text[p]) {
+		p--
+	}
+	return p
+}
+
+// graphemeFloor is the last grapheme boundary in [lo, p]; lo must be one.
+func graphemeFloor(text string, lo, p int) int {
+	if p <= lo || p >= len(text) {
+		return max(lo, min(p, len(text)))
+	}
+	if text[p] < utf8.RuneSelf && text[p-1] < utf8.RuneSelf {
+		if text[p-1] == '\r' && text[p] == '\n' {
+			return p - 1
+		}
+		return p
+	}
+	from := lo
+	// Two plain ASCII characters in a row always have a boundary between them: start there, if that is near.
+	for q := p - 1; q > lo && q > p-256; q-- {
+		if text[q] < utf8.RuneSelf && text[q-1] < utf8.RuneSelf && text[q] >= ' ' {
+			from = q
+			break
+		}
+	}
+	// Clusters beyond p do not matter, but the one around p must be seen whole to know where it starts.
+	it := graphemes.FromString(text[from:min(len(text), p+64)])
+	at := from
+	for it.Next() {
+		next := at + len(it.Value())
+		if next > p {
+			return at
+		}
+		at = next
+	}
+	return at
+}
+
+// splitText cuts text[lo:hi) into pieces that tile it, each of which fits room once trimmed, at the best separators
+// that fit.
+func (m *measure) splitText(lo, hi int, room []int, seps *separators) []piece {
+	var out []piece
+	c := cutting{seps: seps, fill: minFill}
+	open := false // the last cut went through a word
+	for lo < hi {
+		cut, _, forced := m.next(lo, hi, room, c)
+		out = append(out, piece{Span: connector.Span{Start: lo, End: cut}, forced: forced || open})
+		lo, open = cut, forced
+	}
+	return out
+}
+
+// minFill is the percentage of what fits that a piece takes before a better separator may end it. A quarter keeps a
+// short heading together with the text below it.
+const minFill = 25
+
+// splitSentences is splitText that packs whole sentences and cuts inside one only if it is too long by itself.
+func (m *measure) splitSentences(lo, hi int, room []int) []piece {
+	var out []piece
+	seps := defaultSeparators()
+	for lo < hi {
+		start, end := trimSpan(m.text, lo, hi)
+		if start == end {
+			return append(out, piece{Span: connector.Span{Start: lo, End: hi}})
+		}
+		reach := m.furthest(start, end, room)
+		cut := lo
+		for next := lo; next < hi; {
+			next = sentences.Next(m.text[:hi], next)
+			_, to := trimSpan(m.text, lo, next)
+			if to > reach || !m.fits(start, to, room) {
+				if cut == lo { // one sentence that is too long
+					out = append(out, m.splitText(lo, next, room, seps)...)
+					cut = next
+				}
+				break
+			}
+			if cut == lo {
+				out = append(out, piece{})
+			}
+			cut = next
+			out[len(out)-1].Span = connector.Span{Start: lo, End: cut}
+		}
+		lo = cut
+	}
+	return out
+}
