@@ -1,0 +1,213 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// File is a configuration: merged, decoded and checked.
+type File struct {
+	Version int    `yaml:"version" doc:"version of this format: 1"`
+	Name    string `yaml:"name" doc:"name of the pipeline, part of every id; default: the name of the configuration's folder"`
+	// State is the folder of the ledger; empty means the engine's own choice beside the configuration.
+	State string `yaml:"state" doc:"folder of the ledger, relative to the configuration; default: .kbsync beside it"`
+	IDs   string `yaml:"ids" enum:"content,position" doc:"what a chunk's id is made of: its content, or its position in the document"`
+	Dedup string `yaml:"dedup" enum:"none,exact,near" doc:"which repeated chunks are left out"`
+
+	Sources  []SourceConf `yaml:"sources" required:"true" doc:"the sources, at least one"`
+	Rules    []Rule       `yaml:"rules" doc:"which documents are cut how; the first match wins, the built-in rules follow"`
+	Embedder *Kinded      `yaml:"embedder" kinds:"embedder" doc:"what makes the vectors; default: lexical"`
+	Sink     *Kinded      `yaml:"sink" kinds:"sink" doc:"where the chunks are stored; default: sqlite beside the configuration"`
+	Sync     Sync         `yaml:"sync" doc:"how a run behaves"`
+	// FrontMatter names the keys of a document's front matter that are copied to its chunks' metadata.
+	FrontMatter []string `yaml:"front_matter" doc:"front matter keys that are copied to the metadata"`
+
+	// Dir is the absolute folder of the first file: relative paths are resolved against it.
+	Dir string `yaml:"-"`
+	// Files are the files as they were named.
+	Files []string `yaml:"-"`
+
+	vault *vault
+}
+
+// Kinded is a plugin's kind and its own configuration: the pointer that the plugin's Config made, decoded over its
+// defaults and validated.
+type Kinded struct {
+	Kind   string
+	Config any
+	// Pos is where the kind stands.
+	Pos Position
+}
+
+// SourceConf is one source. Name defaults to the kind.
+type SourceConf struct {
+	Name string
+	Kinded
+}
+
+// Rule says how the documents that it matches are cut.
+type Rule struct {
+	Match Match `yaml:"match" doc:"which documents: several keys must all hold, of a list one must; an empty one matches all"`
+	// Strategy is nil where the rule adds metadata alone; the built-in rules then choose.
+	Strategy *Kinded        `yaml:"strategy" kinds:"strategy" doc:"how they are cut; default: as the built-in rules say"`
+	Metadata map[string]any `yaml:"metadata" doc:"what is added to their chunks' metadata"`
+	// Name identifies the rule for people: rules[0] (kbsync.yaml:9).
+	Name string `yaml:"-"`
+}
+
+// Sync says how a run behaves.
+type Sync struct {
+	// Schedule is empty for runs by hand.
+	Schedule string `yaml:"schedule" doc:"when watch and serve run a sync: \"@every 15m\" or a cron line"`
+	// Concurrency 0 means one per processor.
+	Concurrency int `yaml:"concurrency" doc:"documents worked on at a time; 0: one per processor"`
+	// MaxDelete guards against a source that lost documents by accident.
+	MaxDelete       Amount        `yaml:"max_delete" doc:"a source that lost more than this deletes nothing: a share (of more than 10 documents) or a number"`
+	OnError         string        `yaml:"on_error" enum:"continue,stop" doc:"what follows when a document fails"`
+	Retries         int           `yaml:"retries" doc:"how often a call is tried again after a passing fault"`
+	DocumentTimeout time.Duration `yaml:"document_timeout" doc:"the longest time for one document; 0: no limit"`
+	// Memory is in bytes.
+	Memory int64 `yaml:"memory" format:"size" doc:"what a run may hold in memory"`
+}
+
+// Options of Load and Parse.
+type Options struct {
+	// Getenv looks up an environment variable; nil means os.LookupEnv.
+	Getenv func(string) (string, bool)
+	// Partial allows a configuration without sources: a part to be merged, or the sink alone.
+	Partial bool
+}
+
+// Version is the version of the format that this package reads.
+const Version = 1
+
+func defaults() *File {
+	return &File{
+		Version: Version, IDs: "content", Dedup: "none",
+		Sync: Sync{
+			MaxDelete: Amount{Value: 50, Percent: true}, OnError: "continue", Retries: 5,
+			DocumentTimeout: 5 * time.Minute, Memory: 512 << 20,
+		},
+	}
+}
+
+// Load reads and merges files, left to right. The error is of type [Errors] and holds every fault that was found.
+func Load(paths []string, reg *connector.Registry, opts Options) (*File, error) {
+	var inputs []input
+	var errs Errors
+	for _, path := range paths {
+		data, err := readFile(path)
+		if err != nil {
+			errs = append(errs, &Error{Pos: Position{File: path}, Msg: err.Error()})
+			continue
+		}
+		inputs = append(inputs, input{path, data})
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if len(inputs) == 0 {
+		return nil, Errors{{Pos: Position{File: "kbsync.yaml"}, Msg: "no configuration file is named"}}
+	}
+	return load(inputs, reg, opts)
+}
+
+// Parse reads one configuration from memory; name stands in for its path.
+func Parse(name string, data []byte, reg *connector.Registry, opts Options) (*File, error) {
+	return load([]input{{name, data}}, reg, opts)
+}
+
+type input struct {
+	name string
+	data []byte
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("there is no such file; kbsync init writes one, -c names another")
+		}
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	return data, nil
+}
+
+func load(inputs []input, reg *connector.Registry, opts Options) (*File, error) {
+	if reg == nil {
+		reg = &connector.Registry{}
+	}
+	if opts.Getenv == nil {
+		opts.Getenv = os.LookupEnv
+	}
+	first, err := filepath.Abs(inputs[0].name)
+	if err != nil {
+		return nil, Errors{{Pos: Position{File: inputs[0].name}, Msg: err.Error()}}
+	}
+	file := defaults()
+	file.Dir, file.vault = filepath.Dir(first), &vault{}
+	var errs Errors
+	var root *node
+	for _, in := range inputs {
+		file.Files = append(file.Files, in.name)
+		root = merge(root, readNodes(in.name, in.data, &errs), "")
+	}
+	if len(errs) > 0 {
+		return nil, errs.sorted()
+	}
+	if root.kind == nullNode {
+		root = &node{kind: mapNode, pos: root.pos}
+	}
+	d := &decoder{
+		expander: expander{getenv: opts.Getenv, vault: file.vault},
+		reg:      reg, dir: file.Dir, partial: opts.Partial,
+	}
+	d.structure(root, reflect.ValueOf(file).Elem(), "")
+	d.check(file, root)
+	if len(d.errs) > 0 {
+		return nil, d.errs.sorted()
+	}
+	return file, nil
+}
+
+// namePattern is what pipelines and sources may be called.
+var namePattern = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]*$`)
+
+const (
+	maxName  = 100
+	nameRule = "expected a letter or digit, then letters, digits, spaces and . _ -, at most 100 bytes"
+)
+
+func validName(s string) bool {
+	return len(s) <= maxName && namePattern.MatchString(s) && strings.TrimSpace(s) == s
+}
+
+var notName = regexp.MustCompile(`[^\p{L}\p{N}\p{M} ._-]+`)
+
+// nameOf makes a pipeline's name from its folder.
+func nameOf(dir string) string {
+	name := notName.ReplaceAllString(filepath.Base(dir), "-")
+	name = strings.TrimSpace(strings.TrimLeft(name, "-. _"))
+	if validName(name) {
+		return name
+	}
+	return "kbsync"
+}
