@@ -101,6 +101,25 @@ func (r *Reader) ReadString(max int64) (string, error) {
 	}
 }
 
+// ReadUpTo reads until it has more than max bytes or the text ends. whole says that it ended; if not, Read goes on
+// after text.
+func (r *Reader) ReadUpTo(max int) (text string, whole bool, err error) {
+	var b strings.Builder
+	for {
+		if err := r.next(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return b.String(), true, nil
+			}
+			return "", false, err
+		}
+		b.Write(r.ready)
+		r.ready = nil
+		if b.Len() > max {
+			return b.String(), false, nil
+		}
+	}
+}
+
 // Read gives clean UTF-8. It may end within a character; the whole of what it gives does not.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
