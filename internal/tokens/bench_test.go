@@ -63,3 +63,23 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkRuler(b *testing.B) {
+	perLanguage(b, func(b *testing.B, e *Encoding, text string) {
+		for b.Loop() {
+			e.Ruler(text)
+		}
+	})
+}
+
+// BenchmarkFurthest cuts a whole text into ranges of 512 tokens.
+func BenchmarkFurthest(b *testing.B) {
+	perLanguage(b, func(b *testing.B, e *Encoding, text string) {
+		r := e.Ruler(text)
+		for b.Loop() {
+			for i := 0; i < len(text); {
+				i = r.Furthest(i, len(text), 512)
+			}
+		}
+	})
+}

@@ -15,7 +15,7 @@ package tokens
 func (v *vocab) joins(left, right uint32) bool {
 	limit := none
 	for {
-		if t := v.pairs.get(pairKey(left, right)); t < limit {
+		if t := v.merge(left, right); t < limit {
 			return false
 		}
 		if left > right {
@@ -46,6 +46,7 @@ type search struct {
 	stack []uint32 // the tokens so far
 	dead  []uint64 // one bit for each place from which nothing joins
 	steps int      // tokens tried, for tests of linearity
+	memo  memo     // the encodings of short pre-tokens
 }
 
 // encode pushes the encoding of piece, which must not be empty, on the stack.

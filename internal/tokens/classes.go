@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"math/bits"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -119,6 +120,49 @@ func (t *classTable) run(text string, p int, want class) int {
 			return p
 		}
 		p += size
+	}
+	return p
+}
+
+// Eight bytes in a word.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+	// foldCase makes letters of asciiLetters lower case, noFold does not.
+	foldCase = 0x20 * ones
+	noFold   = 0
+)
+
+// load64 returns text[p:p+8] as one number, the first byte lowest.
+func load64(text string, p int) uint64 {
+	s := text[p : p+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// asciiLetters returns a place in the run of ASCII letters (a to z; both cases
+// with foldCase) from p: its end, or less than eight bytes before the end of
+// the text. It compares eight bytes at a time.
+func asciiLetters(text string, p int, fold uint64) int {
+	for p+8 <= len(text) {
+		w := load64(text, p)
+		x := w&^highs | fold
+		fromA := x + (0x80-'a')*ones // the high bit of a byte: it is 'a' or above
+		afterZ := x + (0x80-'z'-1)*ones
+		other := (^fromA | afterZ | w) & highs
+		if other != 0 {
+			return p + bits.TrailingZeros64(other)>>3
+		}
+		p += 8
+	}
+	return p
+}
+
+// letters returns the end of the run of \p{L} from p.
+func (t *classTable) letters(text string, p int) int {
+	p = asciiLetters(text, p, foldCase)
+	if p < len(text) && (text[p] >= utf8.RuneSelf || p+8 > len(text)) {
+		return t.run(text, p, letter)
 	}
 	return p
 }

@@ -16,7 +16,7 @@ type scanner func(t *classTable, text string, p int) int
 func scanCL100K(t *classTable, text string, p int) int {
 	cl, size := t.at(text, p)
 	if cl&letter != 0 {
-		return t.run(text, p+size, letter)
+		return t.letters(text, p+size)
 	}
 	if cl&num != 0 {
 		return digits(t, text, p+size)
@@ -30,7 +30,7 @@ func scanCL100K(t *classTable, text string, p int) int {
 		}
 		next, nextSize := t.at(text, q)
 		if next&letter != 0 {
-			return t.run(text, q+nextSize, letter)
+			return t.letters(text, q+nextSize)
 		}
 		if text[p] == ' ' && next&notPunct == 0 {
 			return lineBreaks(text, t.runNot(text, q+nextSize, notPunct), false)
@@ -96,7 +96,7 @@ func word(t *classTable, text string, p int) (end int, lower bool) {
 			both = q
 		}
 	}
-	if end = t.run(text, q, low); end > q {
+	if end = t.run(text, asciiLetters(text, q, noFold), low); end > q {
 		return end, true
 	}
 	if both > p {

@@ -78,9 +78,7 @@ func (e *Encoding) Count(text string) int {
 	n := 0
 	for p := 0; p < len(text); {
 		q := e.scan(e.classes, text, p)
-		s.stack = s.stack[:0]
-		s.encode(e.vocab, text[p:q], none, nil)
-		n += len(s.stack)
+		n += s.count(e.vocab, text, p, q)
 		p = q
 	}
 	return n

@@ -16,26 +16,42 @@ const none = ^uint32(0)
 // so that a node below size is the token of the same number; the rest are
 // prefixes of tokens that are none themselves.
 type vocab struct {
-	size   uint32
-	bytes  string      // the bytes of all tokens, one after another
-	off    []uint32    // off[t] and off[t+1] bound token t in bytes
-	length []uint8     // the length of each token in bytes
-	prefix []uint32    // the longest token that is a proper prefix of each, or none
-	split  [][2]uint32 // the two tokens that each was merged from; itself twice for a byte
-	single [256]uint32 // the token of each byte
-	first  []uint32    // the trie's node for every two bytes, or none
-	edges  table       // the trie's deeper edges: node<<8|byte to node
-	pairs  table       // the merges: pairKey to the merged token
+	size         uint32
+	bytes        string      // the bytes of all tokens, one after another
+	off          []uint32    // off[t] and off[t+1] bound token t in bytes
+	length       []uint8     // the length of each token in bytes
+	prefix       []uint32    // the longest token that is a proper prefix of each, or none
+	split        [][2]uint32 // the two tokens that each was merged from; itself twice for a byte
+	single       [256]uint32 // the token of each byte
+	longestToken int         // in bytes
+	first        []link      // the trie's node for every two bytes, or noLink
+	edges        table       // the trie's deeper edges: node<<8|byte to link
+	pairs        table       // the merges: pairKey to the merged token
+	merges       []uint64    // a bit for the hash of each key in pairs, few others
 }
 
 // idBits is enough for the number of any token, nodeBits for any trie node.
 const (
 	idBits   = 18
 	nodeBits = 20
+	edgeBits = nodeBits + 16
 )
 
-// table is a hash table from uint64 keys to values of a fixed number of bits,
-// with open addressing. There is no key 0.
+// link is a trie node with a mask of 16 bits above nodeBits: the bits maskBit
+// of all bytes that lead on from the node. Most ends of a walk show there.
+type link uint64
+
+// noLink leads nowhere.
+const noLink = link(1<<nodeBits - 1)
+
+func (l link) node() uint32 { return uint32(l) & (1<<nodeBits - 1) }
+
+func (l link) leads(b byte) bool { return l&maskBit(b) != 0 }
+
+func maskBit(b byte) link { return 1 << nodeBits << ((b ^ b>>4) & 15) }
+
+// table is a hash table with open addressing from keys, none of them 0, to
+// values of a fixed number of bits.
 type table struct {
 	slots []uint64
 	shift uint // bits of a value
@@ -48,37 +64,17 @@ func newTable(n int, valueBits uint) table {
 	return table{slots: make([]uint64, n*2+8), shift: valueBits}
 }
 
-func (t *table) home(key uint64) uint64 {
+// find returns the place of key in slots, or the empty place where it belongs.
+func (t *table) find(key uint64) uint64 {
 	h, _ := bits.Mul64(key*0x9E3779B97F4A7C15, uint64(len(t.slots)))
-	return h
-}
-
-// get returns the value for key, or none.
-func (t *table) get(key uint64) uint32 {
-	h := t.home(key)
 	for {
-		s := t.slots[h]
-		if s>>t.shift == key {
-			return uint32(s & (1<<t.shift - 1))
-		}
-		if s == 0 {
-			return none
+		if s := t.slots[h]; s>>t.shift == key || s == 0 {
+			return h
 		}
 		if h++; h == uint64(len(t.slots)) {
 			h = 0
 		}
 	}
-}
-
-// put adds a key that is not in the table.
-func (t *table) put(key uint64, value uint32) {
-	h := t.home(key)
-	for t.slots[h] != 0 {
-		if h++; h == uint64(len(t.slots)) {
-			h = 0
-		}
-	}
-	t.slots[h] = key<<t.shift | uint64(value)
 }
 
 // loadVocab reads the vocabulary file of that name from the embedded assets.
@@ -150,9 +146,9 @@ func (v *vocab) token(t uint32) string { return v.bytes[v.off[t]:v.off[t+1]] }
 func (v *vocab) build() error {
 	v.length = make([]uint8, v.size)
 	v.prefix = make([]uint32, v.size)
-	v.first = make([]uint32, 1<<16)
+	v.first = make([]link, 1<<16)
 	for i := range v.first {
-		v.first[i] = none
+		v.first[i] = noLink
 	}
 	for i := range v.single {
 		v.single[i] = none
@@ -174,6 +170,7 @@ func (v *vocab) byLength() []uint32 {
 	for t := range v.size {
 		v.length[t] = uint8(v.off[t+1] - v.off[t])
 		start[int(v.length[t])+1]++
+		v.longestToken = max(v.longestToken, int(v.length[t]))
 	}
 	for i := 1; i < len(start); i++ {
 		start[i] += start[i-1]
@@ -190,46 +187,45 @@ func (v *vocab) byLength() []uint32 {
 // buildTrie adds the tokens, shortest first: so every token on the way to
 // another is there already, under its own number.
 func (v *vocab) buildTrie(order []uint32) error {
-	v.edges = newTable(len(v.bytes)/2, nodeBits)
+	v.edges = newTable(len(v.bytes)/3, edgeBits)
 	next := v.size
 	for _, t := range order {
 		s := v.token(t)
-		if len(s) == 1 {
-			v.single[s[0]] = t
-			v.prefix[t] = none
-			continue
-		}
 		best := v.single[s[0]]
-		node := &v.first[int(s[0])<<8|int(s[1])]
-		if len(s) == 2 {
-			*node, v.prefix[t] = t, best
+		if len(s) == 1 {
+			v.single[s[0]], v.prefix[t] = t, none
 			continue
 		}
-		if *node == none {
-			*node, next = next, next+1
+		at := &v.first[int(s[0])<<8|int(s[1])]
+		if *at == noLink {
+			*at, next = link(next), next+1
+			if len(s) == 2 {
+				*at, next = link(t), next-1
+			}
 		}
-		at := *node
 		for i := 2; i < len(s); i++ {
-			if at < v.size {
-				best = at
+			from := at.node()
+			if from < v.size {
+				best = from
 			}
-			key := uint64(at)<<8 | uint64(s[i])
-			switch to := v.edges.get(key); {
-			case i == len(s)-1:
-				if to != none {
-					return fmt.Errorf("token %d is there twice", t)
+			*at |= maskBit(s[i])
+			key := uint64(from)<<8 | uint64(s[i])
+			slot := &v.edges.slots[v.edges.find(key)]
+			if *slot == 0 {
+				to := t
+				if i < len(s)-1 {
+					to, next = next, next+1
 				}
-				v.edges.put(key, t)
-			case to != none:
-				at = to
-			default:
-				v.edges.put(key, next)
-				at, next = next, next+1
+				*slot = key<<edgeBits | uint64(to)
 			}
+			at = (*link)(slot)
+		}
+		if at.node() != t {
+			return fmt.Errorf("token %d is there twice", t)
 		}
 		v.prefix[t] = best
 	}
-	if next >= 1<<nodeBits {
+	if next >= noLink.node() {
 		return errors.New("too many prefixes")
 	}
 	return nil
@@ -241,6 +237,7 @@ func (v *vocab) buildTrie(order []uint32) error {
 func (v *vocab) buildMerges() error {
 	v.split = make([][2]uint32, v.size)
 	v.pairs = newTable(int(v.size), idBits)
+	v.merges = make([]uint64, mergeWords)
 	for t := range v.size {
 		v.split[t] = [2]uint32{t, t}
 		s := v.token(t)
@@ -252,7 +249,7 @@ func (v *vocab) buildMerges() error {
 			right := v.lookup(s[v.length[left]:])
 			if right < t && v.joins(left, right) {
 				v.split[t] = [2]uint32{left, right}
-				v.pairs.put(pairKey(left, right), t)
+				v.addMerge(left, right, t)
 				break
 			}
 		}
@@ -261,6 +258,35 @@ func (v *vocab) buildMerges() error {
 		}
 	}
 	return nil
+}
+
+// mergeWords is the size of vocab.merges: small enough for a fast cache, and
+// large enough for nine in ten of the pairs that are no merge.
+const mergeWords = 1 << 15
+
+// mergeBit returns the place of a key of pairs in vocab.merges.
+func mergeBit(key uint64) (word, bit uint64) {
+	h := key * 0xD6E8FEB86659FD93
+	return h >> (64 - 15), h >> 40 & 63
+}
+
+func (v *vocab) addMerge(left, right, merged uint32) {
+	key := pairKey(left, right)
+	v.pairs.slots[v.pairs.find(key)] = key<<idBits | uint64(merged)
+	word, bit := mergeBit(key)
+	v.merges[word] |= 1 << bit
+}
+
+// merge returns the token that left and right merge into, or none.
+func (v *vocab) merge(left, right uint32) uint32 {
+	key := pairKey(left, right)
+	if word, bit := mergeBit(key); v.merges[word]>>bit&1 == 0 {
+		return none
+	}
+	if s := v.pairs.slots[v.pairs.find(key)]; s != 0 {
+		return uint32(s & (1<<idBits - 1))
+	}
+	return none
 }
 
 // lookup returns the token with exactly these bytes, or none.
@@ -279,14 +305,20 @@ func (v *vocab) longest(s string) (uint32, int) {
 		return best, n
 	}
 	at := v.first[int(s[0])<<8|int(s[1])]
-	for i := 2; at != none; i++ {
-		if at < v.size {
-			best, n = at, i
-		}
-		if i >= len(s) {
-			break
-		}
-		at = v.edges.get(uint64(at)<<8 | uint64(s[i]))
+	if at == noLink {
+		return best, n
 	}
-	return best, n
+	for i := 2; ; i++ {
+		if node := at.node(); node < v.size {
+			best, n = node, i
+		}
+		if i >= len(s) || !at.leads(s[i]) {
+			return best, n
+		}
+		slot := v.edges.slots[v.edges.find(uint64(at.node())<<8|uint64(s[i]))]
+		if slot == 0 {
+			return best, n
+		}
+		at = link(slot)
+	}
 }
