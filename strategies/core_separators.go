@@ -8,41 +8,65 @@ import (
 	"github.com/kbsync/kbsync/internal/sentences"
 )
 
-// The levels of the default separators, best first. A level groups separators that end the same kind of thing in
-// different scripts; the levels are in the order of priority.
+// The kinds of default separators, in the order of priority of SPEC section 5. A kind groups the separators that end
+// the same thing.
 const (
-	levelBlank    uint8 = iota // a blank line: \n\n
-	levelLine                  // \n
-	levelSentence              // 。！？
-	levelSemi                  // ；
-	levelStop                  // ". ", "! ", "? "
-	levelLatinSemi             // "; "
-	levelComma                 // ，
-	levelLatinComma            // ", "
-	levelSpace                 // any other blank space
-	levelWord                  // between words written without space (Han, Hiragana)
-	levelNone     uint8 = 255
+	levelBlank      uint8 = iota // a blank line: \n\n
+	levelLine                    // \n
+	levelSentence                // 。！？
+	levelSemi                    // ；
+	levelStop                    // ". ", "! ", "? "
+	levelLatinSemi               // "; "
+	levelComma                   // ，
+	levelLatinComma              // ", "
+	levelSpace                   // any other blank space
+	levelWord                    // between words written without space (Han, Hiragana)
+	levelCount
+	levelNone uint8 = 255
 )
 
 // separators finds the places where text may be cut, by priority.
 type separators struct {
-	first  [256]uint8 // the best level of the separators that start with a byte; levelNone if there are none
-	custom []string   // separators in order, for a list of the user's own; nil for the default ones
-	word   uint8      // the level of word boundaries: below all others
+	first   [256]uint8        // the best level of the separators that start with a byte; levelNone if there are none
+	rank    [levelCount]uint8 // the level of each default kind: priorities may differ from the order of kinds
+	listing bool              // a line that starts a list item or a heading ends what stood before, as a blank line does
+	custom  []string          // separators in order, for a list of the user's own; nil for the default ones
+	word    uint8             // the level of word boundaries: below all others
 }
 
 // defaultSeparators are those of SPEC section 5.
 func defaultSeparators() *separators {
-	s := &separators{word: levelWord}
+	return rankedSeparators([levelCount]uint8{levelBlank, levelLine, levelSentence, levelSemi, levelStop, levelLatinSemi, levelComma, levelLatinComma, levelSpace, levelWord})
+}
+
+// sentenceSeparators put the ends of sentences first, those of paragraphs and list items among them; a line end alone
+// comes after them, for hard-wrapped text has one in mid-sentence.
+func sentenceSeparators() *separators {
+	s := rankedSeparators([levelCount]uint8{0, 1, 0, 2, 0, 2, 3, 3, 4, 5})
+	s.listing = true
+	s.first['\n'] = 0
+	return s
+}
+
+// paragraphSeparators put blank lines first and sentences next.
+func paragraphSeparators() *separators {
+	s := rankedSeparators([levelCount]uint8{0, 2, 1, 3, 1, 3, 4, 4, 5, 6})
+	s.first['\n'] = 0
+	return s
+}
+
+func rankedSeparators(rank [levelCount]uint8) *separators {
+	s := &separators{rank: rank, word: rank[levelWord]}
 	for b := range s.first {
 		s.first[b] = levelNone
 	}
-	s.first['\n'], s.first['\r'] = levelBlank, levelLine
-	s.first[' '], s.first['\t'] = levelSpace, levelSpace
-	s.first['.'], s.first['!'], s.first['?'] = levelStop, levelStop, levelStop
-	s.first[';'], s.first[','] = levelLatinSemi, levelLatinComma
-	s.first[0xE3], s.first[0xEF] = levelSentence, levelSentence // the lead bytes of 。 and of ！？；，
-	s.first[0xE2] = levelSentence                               // of …
+	s.first['\n'], s.first['\r'] = min(rank[levelBlank], rank[levelLine]), rank[levelLine]
+	s.first[' '], s.first['\t'] = rank[levelSpace], rank[levelSpace]
+	s.first['.'], s.first['!'], s.first['?'] = rank[levelStop], rank[levelStop], rank[levelStop]
+	s.first[';'], s.first[','] = rank[levelLatinSemi], rank[levelLatinComma]
+	s.first[0xE3] = rank[levelSentence]                                         // the lead byte of 。
+	s.first[0xEF] = min(rank[levelSentence], rank[levelSemi], rank[levelComma]) // of ！？；，
+	s.first[0xE2] = rank[levelSentence]                                         // of …
 	return s
 }
 
@@ -77,19 +101,22 @@ func (s *separators) at(text string, p int, best uint8) (level uint8, end int) {
 	switch c := text[p]; c {
 	case '\n':
 		if q := blankLine(text, p+1); q > 0 {
-			return levelBlank, q
+			return s.rank[levelBlank], q
 		}
-		return levelLine, p + 1
+		if s.listing && startsBlock(text, p+1) {
+			return s.rank[levelBlank], p + 1
+		}
+		return s.rank[levelLine], p + 1
 	case '\r':
 		if p+1 < len(text) && text[p+1] == '\n' {
 			return levelNone, p // the line feed decides
 		}
-		return levelLine, p + 1
+		return s.rank[levelLine], p + 1
 	case ' ', '\t':
-		return levelSpace, p + 1
+		return s.rank[levelSpace], p + 1
 	case '.', '!', '?':
 		if end := sentences.LatinStop(text, p); end > 0 {
-			return levelStop, end
+			return s.rank[levelStop], end
 		}
 	case ';', ',':
 		if p+1 < len(text) && (text[p+1] == ' ' || text[p+1] == '\n' || text[p+1] == '\t') {
@@ -109,15 +136,19 @@ func (s *separators) wideAt(text string, p int) (level uint8, end int) {
 	switch text[p : p+3] {
 	case "。", "！", "？", "…":
 		if end := sentences.WideStop(text, p); end > 0 {
-			return levelSentence, end
+			return s.rank[levelSentence], end
 		}
 	case "；":
-		return levelSemi, p + 3
+		return s.rank[levelSemi], p + 3
 	case "，":
-		return levelComma, p + 3
+		return s.rank[levelComma], p + 3
 	}
 	return levelNone, p
 }
+
+// startsBlock tells whether the line at p starts a list item, a heading, a quote or a table row: such a line never goes
+// on with the sentence above.
+func startsBlock(text string, p int) bool { return sentences.StartsBlock(text, p) }
 
 // blankLine returns the start of the line after the blank one that starts at p, or 0 if that line is not blank.
 func blankLine(text string, p int) int {
