@@ -16,14 +16,12 @@ import (
 	"github.com/kbsync/kbsync/internal/shareddata"
 )
 
-func open() connector.Parser { return New() }
-
 func TestConformance(t *testing.T) {
 	gbk, err := simplifiedchinese.GB18030.NewEncoder().String("第一段文字，说明事情的经过。\r\n\r\n第二段文字，说明结果。\r\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsertest.Run(t, open, []parsertest.Case{
+	parsertest.Run(t, func() connector.Parser { return New() }, []parsertest.Case{
 		{Name: "paragraphs", Input: "one\ntwo\n\n\nthree\x00 four\n", Sentinels: []string{"one", "four"}},
 		{Name: "cr line ends", Input: "alpha\r\rbeta\rgamma", Sentinels: []string{"alpha", "gamma"}},
 		{Name: "gb18030", Input: gbk, Sentinels: []string{"第一段", "结果"}},
