@@ -31,6 +31,7 @@ type separators struct {
 	rank    [levelCount]uint8 // the level of each default kind: priorities may differ from the order of kinds
 	listing bool              // a line that starts a list item or a heading ends what stood before, as a blank line does
 	custom  []string          // separators in order, for a list of the user's own; nil for the default ones
+	stays   []int             // how much of each custom one stays with the text before it
 	word    uint8             // the level of word boundaries: below all others
 }
 
@@ -53,6 +54,15 @@ func paragraphSeparators() *separators {
 	s := rankedSeparators([levelCount]uint8{0, 2, 1, 3, 1, 3, 4, 4, 5, 6})
 	s.first['\n'] = 0
 	return s
+}
+
+// staying is how much of a separator belongs to the text before it: all of it, but of one such as "\nclass " only the line end,
+// for the word behind it begins something.
+func staying(sep string) int {
+	if begin := strings.TrimLeft(sep, "\r\n"); begin != "" && len(begin) < len(sep) {
+		return len(sep) - len(begin)
+	}
+	return len(sep)
 }
 
 func rankedSeparators(rank [levelCount]uint8) *separators {
@@ -82,6 +92,7 @@ func customSeparators(list []string) *separators {
 		}
 		level := uint8(len(s.custom))
 		s.custom = append(s.custom, sep)
+		s.stays = append(s.stays, staying(sep))
 		s.first[sep[0]] = min(s.first[sep[0]], level)
 	}
 	s.word = uint8(len(s.custom))
@@ -93,7 +104,7 @@ func (s *separators) at(text string, p int, best uint8) (level uint8, end int) {
 	if s.custom != nil {
 		for l, sep := range s.custom[:min(int(best), len(s.custom))] {
 			if strings.HasPrefix(text[p:], sep) {
-				return uint8(l), p + len(sep)
+				return uint8(l), p + s.stays[l]
 			}
 		}
 		return levelNone, p

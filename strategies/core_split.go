@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"sort"
 	"unicode"
 	"unicode/utf8"
 
@@ -60,43 +61,106 @@ func skipBlank(text string, p, hi int) int {
 	return min(p, hi)
 }
 
-// cutting is how a range is cut: how full a piece must be before a better separator may end it early.
+// cutting is how a range is cut.
 type cutting struct {
-	seps *separators
-	fill int // a piece ends behind fill percent of what fits, if anything ends there
+	seps  *separators
+	fill  int      // a piece takes this percentage of what fits before a better separator may end it
+	atoms *atomSet // may be nil
+}
+
+// atomSet holds the atoms of a text in order: those that fit the cap, which are not cut, and those that do not.
+type atomSet struct{ keep, big []connector.Span }
+
+// inside finds the span that position p is strictly inside of.
+func inside(spans []connector.Span, p int) (connector.Span, bool) {
+	k := sort.Search(len(spans), func(k int) bool { return spans[k].End > p })
+	if k < len(spans) && spans[k].Start < p {
+		return spans[k], true
+	}
+	return connector.Span{}, false
+}
+
+// cut is the end of a piece: where, what kind of separator ended it (0 also where everything fitted), and whether it goes
+// through a word.
+type cut struct {
+	at     int
+	level  uint8
+	forced bool
 }
 
 // next finds the end of the piece that starts at lo: the last separator of the best level for which the trimmed piece
-// fits, hi if everything fits. level says what ended it: 0 also for hi. forced is set if a word alone is too long; then
-// the cut is between grapheme clusters.
-func (m *measure) next(lo, hi int, room []int, c cutting) (cut int, level uint8, forced bool) {
-	start, end := trimSpan(m.text, lo, hi)
-	if start == end {
-		return hi, 0, false
+// fits, hi if everything fits. If a word alone is too long the cut is between grapheme clusters.
+func (m *measure) next(lo, hi int, room []int, c cutting) cut {
+	got, ok := m.nextFrom(lo, lo, hi, room, c)
+	if ok {
+		return got
 	}
+	start, end := trimSpan(m.text, lo, hi)
+	at := m.forcedCut(start, end, room)
+	return cut{at: at, level: levelNone, forced: !wordEdge(m.text, at)}
+}
+
+// nextFrom is next for a piece that also repeats text[from:lo]. It fails if nothing behind lo fits without cutting a word.
+func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) {
+	start, end := trimSpan(m.text, from, hi)
+	if start == end {
+		return cut{at: hi}, true
+	}
+	fresh := max(start, lo)
 	reach := m.furthest(start, end, room)
 	if reach >= end && m.fits(start, end, room) {
-		return hi, 0, false
+		return cut{at: hi}, true
 	}
-	for reach > start {
-		stop := skipBlank(m.text, reach, hi)
-		floor := start + (reach-start)*c.fill/100
-		cut, level = c.seps.last(m.text, start, floor, stop)
-		if level == levelNone {
-			if cut = lastWord(m.text, start, reach); cut > start {
-				level = c.seps.word
-			} else {
-				break
+	if c.atoms != nil {
+		if a, ok := inside(c.atoms.keep, reach); ok {
+			if a.Start <= lo {
+				return m.wholeAtom(start, a, hi, room)
 			}
+			reach = a.Start
 		}
-		from, to := trimSpan(m.text, lo, cut)
-		if from == to || m.fits(from, to, room) {
-			return cut, level, false
+	}
+	for reach > fresh {
+		stop := skipBlank(m.text, reach, hi)
+		at, level := c.seps.last(m.text, fresh, fresh+(reach-fresh)*c.fill/100, stop)
+		if level == levelNone {
+			if at = lastWord(m.text, fresh, reach); at <= fresh {
+				return cut{}, false
+			}
+			level = c.seps.word
+		}
+		at = c.besideAtom(at, fresh, stop)
+		_, to := trimSpan(m.text, start, at)
+		if to <= fresh && at > fresh { // blank so far: an indentation that does not fit
+			return cut{at: at, level: level}, from == lo
+		}
+		if at > fresh && m.fits(start, to, room) {
+			return cut{at: at, level: level}, true
 		}
 		reach = min(to-1, reach-1) // a token that reaches over the cut: try the separator before it
 	}
-	cut = m.forcedCut(start, end, room)
-	return cut, levelNone, cut < end && !wordEdge(m.text, cut)
+	return cut{}, false
+}
+
+// wholeAtom ends a piece behind the atom that it starts in, which fits by itself.
+func (m *measure) wholeAtom(start int, a connector.Span, hi int, room []int) (cut, bool) {
+	at := min(a.End, hi)
+	_, to := trimSpan(m.text, start, at)
+	return cut{at: at}, m.fits(start, to, room)
+}
+
+// besideAtom moves a cut out of an atom that is to be kept: behind it if that is within stop, else before it.
+func (c cutting) besideAtom(at, lo, stop int) int {
+	if c.atoms == nil {
+		return at
+	}
+	a, ok := inside(c.atoms.keep, at)
+	switch {
+	case !ok:
+		return at
+	case a.End <= stop:
+		return a.End
+	}
+	return max(a.Start, lo)
 }
 
 // wordEdge tells that a cut at c goes through no word.
@@ -170,6 +234,15 @@ func graphemeFloor(text string, lo, p int) int {
 	return at
 }
 
+// graphemeCeil is the first grapheme boundary behind lo, at most hi; lo must be one.
+func graphemeCeil(text string, lo, hi int) int {
+	it := graphemes.FromString(text[lo:hi])
+	if !it.Next() {
+		return hi
+	}
+	return lo + len(it.Value())
+}
+
 // splitText cuts text[lo:hi) into pieces that tile it, each of which fits room once trimmed, at the best separators
 // that fit.
 func (m *measure) splitText(lo, hi int, room []int, seps *separators) []piece {
@@ -177,9 +250,9 @@ func (m *measure) splitText(lo, hi int, room []int, seps *separators) []piece {
 	c := cutting{seps: seps, fill: minFill}
 	open := false // the last cut went through a word
 	for lo < hi {
-		cut, _, forced := m.next(lo, hi, room, c)
-		out = append(out, piece{Span: connector.Span{Start: lo, End: cut}, forced: forced || open})
-		lo, open = cut, forced
+		got := m.next(lo, hi, room, c)
+		out = append(out, piece{Span: connector.Span{Start: lo, End: got.at}, forced: got.forced || open})
+		lo, open = got.at, got.forced
 	}
 	return out
 }

@@ -1,0 +1,332 @@
+package strategies
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// windowBytes is how much text is gathered before it is cut; more is held only if a chunk needs more.
+const windowBytes = 256 << 10
+
+// titleChars is the length up to which a paragraph of one line without a stop is a title.
+const titleChars = 80
+
+// textCut is how a strategy for running text packs.
+type textCut struct {
+	cutting
+	anchored   bool // packing starts afresh at anchors
+	paragraphs bool // and at every paragraph that does not follow a title
+	sentences  int  // overlap in sentences; 0: by the budget's
+	good       uint8
+}
+
+// chunkText cuts a document's text regardless of its structure, except that atoms are kept whole while they fit. It holds a
+// window of the text.
+func chunkText(ctx context.Context, b *budget, c textCut, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
+	return func(yield func(connector.Chunk, error) bool) {
+		s := &stream{b: b, c: c, yield: yield, anchors: anchorer{reach: b.anchorRadius()}}
+		for el, err := range elements {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(connector.Chunk{}, err)
+				return
+			}
+			if el.Kind == connector.KindDropped {
+				continue
+			}
+			s.add(&el)
+			if s.waiting >= max(windowBytes, len(s.text)) && !s.process(false) {
+				return
+			}
+		}
+		s.process(true)
+	}
+}
+
+// mark is a place from which on headings and page hold.
+type mark struct {
+	at       int // in the parsed text
+	headings []string
+	page     int
+}
+
+// stream is the state of one document.
+type stream struct {
+	b     *budget
+	c     textCut
+	yield func(connector.Chunk, error) bool
+
+	parts   []string // text that is not in text yet
+	waiting int      // its length
+	text    string
+	base    int // where text starts in the parsed text
+	pos     int // where the next chunk's new text starts, in text
+
+	scan    lineScan
+	anchors anchorer // positions in the parsed text
+	x, xAt  int      // the last candidate's distance, and its position in text
+	starts  []int    // where packing starts afresh, in the parsed text, ascending, behind pos
+
+	atoms  []connector.Span // in the parsed text, outer ones before inner ones
+	marks  []mark
+	open   bool // the last cut went through a word
+	closed bool
+}
+
+func (s *stream) add(el *connector.Element) {
+	s.parts = append(s.parts, el.Text)
+	s.waiting += len(el.Text)
+	s.addAtoms(el)
+	last := mark{}
+	if n := len(s.marks); n > 0 {
+		last = s.marks[n-1]
+	}
+	next := mark{at: el.Span.Start, headings: last.headings, page: el.Page}
+	if el.Kind == connector.KindHeading && el.Level > 0 {
+		next.headings = make([]string, 0, el.Level)
+		for level, title := range last.headings {
+			if level+1 < el.Level {
+				next.headings = append(next.headings, title)
+			}
+		}
+		for len(next.headings) < el.Level-1 {
+			next.headings = append(next.headings, "")
+		}
+		next.headings = append(next.headings, el.Title)
+	} else if next.page == last.page {
+		return
+	}
+	s.marks = append(s.marks, next)
+}
+
+// addAtoms notes what may not be cut while it fits: marked elements and rows, at any depth.
+func (s *stream) addAtoms(el *connector.Element) {
+	if el.Atom && el.Span.Len() > 0 {
+		s.atoms = append(s.atoms, el.Span)
+	}
+	if el.Table != nil {
+		for _, row := range el.Table.Rows {
+			s.atoms = append(s.atoms, row.Span)
+		}
+	}
+	for k := range el.Children {
+		s.addAtoms(&el.Children[k])
+	}
+}
+
+// process cuts as far as the text at hand decides; all of it if final. It returns false once the consumer wants no more.
+func (s *stream) process(final bool) bool {
+	if s.closed {
+		return false
+	}
+	s.gather()
+	m := s.b.measure(s.text)
+	c := s.c
+	c.atoms = s.fitting(m)
+	sure := s.findStarts(m, final)
+	for s.pos < len(s.text) {
+		hi, whole := sure, final
+		if len(s.starts) > 0 {
+			hi, whole = s.starts[0]-s.base, true
+		}
+		if hi <= s.pos || !s.chunk(m, c, hi, whole) {
+			break
+		}
+		for len(s.starts) > 0 && s.starts[0] <= s.base+s.pos {
+			s.starts = s.starts[1:]
+		}
+	}
+	return !s.closed
+}
+
+// gather joins what waits to the text that is still needed: from the new text on, and as much before it as overlap and anchors look at.
+func (s *stream) gather() {
+	keep := max(0, min(s.pos-s.lookBehind(), s.scan.pos-2*anchorBytes))
+	if keep > 0 || len(s.text) > 0 {
+		s.parts = slices.Insert(s.parts, 0, s.text[keep:])
+	}
+	s.text = strings.Join(s.parts, "") // of one part it is that part
+	clear(s.parts)
+	s.parts, s.waiting = s.parts[:0], 0
+	s.base += keep
+	s.pos -= keep
+	s.scan.pos -= keep
+	s.xAt -= keep
+	gone := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].at > s.base+s.pos })
+	if gone > 1 {
+		s.marks = slices.Delete(s.marks, 0, gone-1)
+	}
+	s.atoms = slices.DeleteFunc(s.atoms, func(a connector.Span) bool { return a.End <= s.base })
+}
+
+// lookBehind is how many bytes before a chunk's new text its overlap may start.
+func (s *stream) lookBehind() int {
+	if s.c.sentences > 0 {
+		return min(8*s.b.caps[0].Max, windowBytes)
+	}
+	return 8*s.b.overlap + 64
+}
+
+// fitting sorts the atoms in the text at hand: the outermost ones that fit are kept whole.
+func (s *stream) fitting(m *measure) *atomSet {
+	if len(s.atoms) == 0 {
+		return nil
+	}
+	set := &atomSet{}
+	sort.SliceStable(s.atoms, func(i, k int) bool { return s.atoms[i].Start < s.atoms[k].Start })
+	end := 0
+	for _, a := range s.atoms {
+		a.Start, a.End = max(a.Start-s.base, 0), a.End-s.base
+		if a.End <= end {
+			continue // inside one that is kept
+		}
+		known := min(a.End, len(s.text))
+		if from, to := trimSpan(s.text, a.Start, known); m.fits(from, to, nil) {
+			set.keep = append(set.keep, a)
+			end = a.End
+		} else {
+			set.big = append(set.big, a)
+		}
+	}
+	return set
+}
+
+// findStarts finds where packing starts afresh. It returns up to where all such places are known.
+func (s *stream) findStarts(m *measure, final bool) int {
+	if !s.c.anchored && !s.c.paragraphs {
+		return len(s.text)
+	}
+	title := false
+	s.scan.scan(s.text, final, func(p int, kind uint64) {
+		if s.c.paragraphs {
+			if kind == 0 && !title {
+				s.starts = append(s.starts, s.base+p)
+			}
+			return
+		}
+		s.x += m.size(s.xAt, p)
+		s.xAt = p
+		s.anchors.add(candidate{at: s.base + p, x: s.x, key: anchorKey(s.text, p, kind)})
+	})
+	end := min(s.scan.pos, len(s.text))
+	if s.c.paragraphs {
+		return end
+	}
+	s.x += m.size(s.xAt, end)
+	s.xAt = end
+	s.anchors.advance(s.x)
+	s.starts = append(s.starts, s.anchors.found...)
+	s.anchors.found = s.anchors.found[:0]
+	if final {
+		return len(s.text)
+	}
+	for _, c := range s.anchors.queue {
+		if c.low {
+			return min(end, c.at-s.base)
+		}
+	}
+	return end
+}
+
+// chunk cuts the next chunk from text[pos:hi). whole says that packing ends at hi, else more text may follow; it returns
+// false if that is needed first, or if the consumer wants no more.
+func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
+	got := m.next(s.pos, hi, nil, c.cutting)
+	if !whole && got.at+4*s.b.minChars+4*anchorBytes > hi {
+		return false
+	}
+	if got.at < hi {
+		got = s.noCrumbs(m, c, got, hi)
+	}
+	from := s.pos
+	if s.pos > 0 && !s.open {
+		from, got = s.withOverlap(m, c, got, hi)
+	}
+	start, end := trimSpan(s.text, from, got.at)
+	if start < end {
+		chunk := connector.Chunk{
+			Text:  s.text[start:end],
+			Spans: []connector.Span{{Start: s.base + start, End: s.base + end}},
+		}
+		chunk.ForcedSplit = got.forced || s.open || c.atoms != nil && (cutsBig(c.atoms, start) || cutsBig(c.atoms, end))
+		chunk.Headings, chunk.Page = s.markAt(s.base + skipBlank(s.text, max(start, s.pos), end))
+		if !s.yield(chunk, nil) {
+			s.closed = true
+			return false
+		}
+	}
+	s.pos, s.open = got.at, got.forced
+	return true
+}
+
+func cutsBig(set *atomSet, p int) bool {
+	a, ok := inside(set.big, p)
+	return ok && a.Start < p
+}
+
+// markAt is the breadcrumb and the page at a position of the parsed text.
+func (s *stream) markAt(at int) (headings []string, page int) {
+	k := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].at > at }) - 1
+	if k < 0 {
+		return nil, 0
+	}
+	for _, title := range s.marks[k].headings {
+		if title != "" {
+			headings = append(headings, title)
+		}
+	}
+	return headings, s.marks[k].page
+}
+
+// noCrumbs moves a cut so that neither the piece before it nor what remains behind it is shorter than min_chars, if that is possible.
+func (s *stream) noCrumbs(m *measure, c textCut, got cut, hi int) cut {
+	least := s.b.minChars
+	if least == 0 {
+		return got
+	}
+	start, end := trimSpan(s.text, s.pos, got.at)
+	if chars(s.text[start:end], least) < least { // a crumb above a word that is too long: that word is cut in any case
+		if next := m.next(got.at, hi, nil, c.cutting); next.forced {
+			from, to := trimSpan(s.text, s.pos, hi)
+			at := m.forcedCut(from, to, nil)
+			return cut{at: at, level: levelNone, forced: !wordEdge(s.text, at)}
+		}
+	}
+	from, to := trimSpan(s.text, got.at, hi)
+	if to-from >= 4*least || from == to || chars(s.text[from:to], least) >= least {
+		return got
+	}
+	stop := to
+	for n := 0; n < least && stop > start; n++ {
+		stop = runeFloor(s.text, start, stop-1)
+	}
+	at, level := c.seps.last(s.text, start, start+(stop-start)*c.fill/100, stop)
+	if level == levelNone {
+		at, level = lastWord(s.text, start, stop), c.seps.word
+	}
+	if at = c.besideAtom(at, start, stop); at <= start {
+		return got
+	}
+	if _, to := trimSpan(s.text, start, at); chars(s.text[start:to], least) < least || !m.fits(start, to, nil) {
+		return got
+	}
+	return cut{at: at, level: level}
+}
+
+// chars counts code points, up to about limit.
+func chars(text string, limit int) int {
+	n := 0
+	for i := range text {
+		if n++; n >= limit {
+			return n + len(text[i:])/4
+		}
+	}
+	return n
+}
