@@ -1,0 +1,118 @@
+package markdown
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+var errTooDeep = errors.New("nested too deeply for a tree")
+
+// newBlockParser makes a parser of the block structure alone: no inline markup, which costs most of the time
+// of parsing Markdown and decides nothing about blocks.
+//
+// Link reference definitions stay paragraphs, since they are text like any other.
+func newBlockParser() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(append(parser.DefaultBlockParsers(),
+			util.Prioritized(footnoteParser{extension.NewFootnoteBlockParser()}, 999),
+			util.Prioritized(extension.NewDefinitionListParser(), 101),
+			util.Prioritized(extension.NewDefinitionDescriptionParser(), 102),
+			util.Prioritized(mathParser{}, 710),
+		)...),
+		parser.WithParagraphTransformers(util.Prioritized(tableTransformer{}, 200)),
+	)
+}
+
+// tree parses src into blocks. It gives up, with an error, on input for which that is not linear.
+func (p *Parser) tree(src []byte) (doc ast.Node, err error) {
+	defer func() {
+		switch v := recover(); {
+		case v == nil:
+		case v == errTooDeep:
+			err = errTooDeep
+		default:
+			err = fmt.Errorf("goldmark failed (%v)", v)
+		}
+	}()
+	return p.blocks.Parse(&meter{Reader: text.NewReader(src), left: 1<<20 + 64*len(src)}), nil
+}
+
+// meter is a reader that bounds the work of the block parsers: all of them look at the current line whenever they
+// are asked to open or continue a block, which deeply nested containers make quadratic.
+type meter struct {
+	text.Reader
+	left int
+}
+
+func (m *meter) PeekLine() ([]byte, text.Segment) {
+	line, seg := m.Reader.PeekLine()
+	m.left -= 1 + len(line)/64
+	if m.left < 0 {
+		panic(errTooDeep)
+	}
+	return line, seg
+}
+
+// footnoteParser leaves footnote definitions where they stand; goldmark collects them at the end.
+type footnoteParser struct{ parser.BlockParser }
+
+func (footnoteParser) Close(ast.Node, text.Reader, parser.Context) {}
+
+// kinds of blocks that goldmark does not have.
+var (
+	kindMath  = ast.NewNodeKind("KbsyncMath")
+	kindTable = ast.NewNodeKind("KbsyncTable")
+)
+
+// mathBlock is display math between lines that start and end with "$$".
+type mathBlock struct {
+	ast.BaseBlock
+	closed bool
+}
+
+func (n *mathBlock) Kind() ast.NodeKind         { return kindMath }
+func (n *mathBlock) IsRaw() bool                { return true }
+func (n *mathBlock) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
+
+// mathParser ends math at a blank line too, which TeX does not allow in it, so that a stray "$$" swallows no more than a
+// paragraph.
+type mathParser struct{}
+
+func (mathParser) Trigger() []byte { return []byte{'$'} }
+
+func (mathParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, _ := reader.PeekLine()
+	pos := pc.BlockOffset()
+	if pos < 0 || !bytes.HasPrefix(line[pos:], []byte("$$")) {
+		return nil, parser.NoChildren
+	}
+	rest := bytes.TrimSpace(line[pos+2:])
+	closes := bytes.HasSuffix(rest, []byte("$$"))
+	if !closes && bytes.Contains(rest, []byte("$$")) {
+		return nil, parser.NoChildren // a paragraph that starts with math
+	}
+	reader.AdvanceToEOL()
+	return &mathBlock{closed: closes}, parser.NoChildren
+}
+
+func (mathParser) Continue(node ast.Node, reader text.Reader, _ parser.Context) parser.State {
+	line, _ := reader.PeekLine()
+	m, ok := node.(*mathBlock)
+	if !ok || m.closed || util.IsBlank(line) {
+		return parser.Close
+	}
+	m.closed = bytes.HasSuffix(bytes.TrimSpace(line), []byte("$$"))
+	reader.AdvanceToEOL()
+	return parser.Continue | parser.NoChildren
+}
+
+func (mathParser) Close(ast.Node, text.Reader, parser.Context) {}
+func (mathParser) CanInterruptParagraph() bool                 { return true }
+func (mathParser) CanAcceptIndentedLine() bool                 { return false }
