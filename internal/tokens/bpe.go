@@ -20,33 +20,53 @@ func (v *vocab) joins(left, right uint32) bool {
 		}
 		if left > right {
 			limit = left
-			if left = v.split[left][1]; left != limit {
+			if left = v.right[left]; left != limit {
 				continue
 			}
 			// A byte cannot be taken apart: it is the other's turn.
 			limit = right + 1
-			if right = v.split[right][0]; right+1 == limit {
+			if right = v.left[right]; right+1 == limit {
 				return true
 			}
 			continue
 		}
 		limit = right + 1
-		if right = v.split[right][0]; right+1 != limit {
+		if right = v.left[right]; right+1 != limit {
 			continue
 		}
 		limit = left
-		if left = v.split[left][1]; left == limit {
+		if left = v.right[left]; left == limit {
 			return true
 		}
 	}
 }
 
-// search is the memory of one encoding at work.
+// search is the memory of one encoding at work. What it remembers from other
+// texts saves time, and changes no result.
 type search struct {
-	stack []uint32 // the tokens so far
-	dead  []uint64 // one bit for each place from which nothing joins
-	steps int      // tokens tried, for tests of linearity
-	memo  memo     // the encodings of short pre-tokens
+	stack []uint32              // the tokens so far
+	dead  []uint64              // one bit for each place from which nothing joins
+	steps int                   // tokens tried, for tests of linearity
+	memo  memo                  // the ends of tokens in short pre-tokens
+	pairs [1 << pairBits]uint64 // answers of joins
+}
+
+const pairBits = 13
+
+// joins is vocab.joins from memory. An entry is the two tokens, counted from 1
+// so that 0 is no entry, and the answer as the lowest bit.
+func (s *search) joins(v *vocab, left, right uint32) bool {
+	key := (uint64(left)<<idBits | uint64(right)) + 1
+	at := &s.pairs[key*0x9E3779B97F4A7C15>>(64-pairBits)]
+	if *at>>1 == key {
+		return *at&1 != 0
+	}
+	*at = key << 1
+	if v.joins(left, right) {
+		*at |= 1
+		return true
+	}
+	return false
 }
 
 // encode pushes the encoding of piece, which must not be empty, on the stack.
@@ -70,7 +90,7 @@ func (s *search) encode(v *vocab, piece string, before uint32, stop func(token u
 		for t != none {
 			s.steps++
 			end := at + int(v.length[t])
-			if s.dead[end>>6]>>(end&63)&1 == 0 && (last == none || v.joins(last, t)) {
+			if s.dead[end>>6]>>(end&63)&1 == 0 && (last == none || s.joins(v, last, t)) {
 				break
 			}
 			t = v.prefix[t]

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"sort"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -20,16 +21,20 @@ const cutLonger = 64
 // Counts do not always grow with the range. "Last" means that the next place
 // of its kind does not fit; one further on still may.
 func (r *Ruler) Furthest(i, hi, max int) int {
+	s := r.e.search()
+	defer r.e.done(s)
+	return r.furthest(s, i, hi, max)
+}
+
+func (r *Ruler) furthest(s *search, i, hi, max int) int {
 	if i >= hi || max <= 0 {
 		return i
 	}
-	s := r.e.search()
-	defer r.e.done(s)
 	if r.fits(s, i, hi, max) {
 		return hi
 	}
 	// Look no further than the longest tokens could go.
-	fit, over := r.bracket(s, i, min(hi, i+max*r.e.vocab.longestToken+1), max)
+	fit, over := r.bracket(s, i, min(hi, i+max*r.e.vocab.most+1), max)
 	for fit > i && !r.clusterStart(i, fit) {
 		if fit = r.pre.floor(fit-1, i); !r.fits(s, i, fit, max) {
 			fit = i
@@ -67,28 +72,23 @@ func (r *Ruler) bracket(s *search, i, hi, max int) (fit, over int) {
 }
 
 // cut returns the last end of a grapheme cluster within max tokens from i,
-// from fit, which fits and ends one, to over, which does not fit.
+// from fit, which fits and ends one, to over, which does not fit. It measures
+// with a ruler of its own: from the start of that, every count is cheap.
 func (r *Ruler) cut(s *search, i, fit, over, max int) int {
 	room := max - r.count(s, i, fit, fit-i)
 	for reach := 4 * cutLonger; ; reach *= 4 {
 		limit := min(over, r.place(r.rank(fit)+room)+reach)
 		ends := r.clusterEnds(fit, limit, over)
-		low, high := 0, len(ends) // ends[:low] fit, ends[high] does not
-		for low < high {
-			mid := (low + high) / 2
-			if r.fits(s, i, ends[mid], max) {
-				low = mid + 1
-			} else {
-				high = mid
-			}
-		}
-		if low == len(ends) && limit < over {
-			continue
-		}
-		if low == 0 {
+		near := r.e.Ruler(r.text[i:limit])
+		n := sort.Search(len(ends), func(k int) bool { return !near.fits(s, 0, ends[k]-i, max) })
+		switch {
+		case n == len(ends) && limit < over:
+			// All fit: look further.
+		case n == 0:
 			return fit
+		default:
+			return ends[n-1]
 		}
-		return ends[low-1]
 	}
 }
 

@@ -10,7 +10,7 @@ type memo [1 << memoBits]struct {
 }
 
 const (
-	memoBits = 13
+	memoBits = 14
 	memoMax  = 13 // bytes of a piece at most
 	lengthAt = (memoMax - 8) * 8
 	endsAt   = 48

@@ -231,7 +231,7 @@ func (r *Ruler) fits(s *search, i, j, max int) bool {
 	switch {
 	case j-i <= max:
 		return true
-	case max < 0 || j-i > max*r.e.vocab.longestToken:
+	case max < 0 || j-i > max*r.e.vocab.most:
 		return false
 	}
 	return r.count(s, i, j, max) <= max

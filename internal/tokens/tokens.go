@@ -13,6 +13,7 @@ package tokens
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 	"sync"
 )
@@ -121,14 +122,19 @@ func (e *Encoding) Offsets(text string) []int32 {
 	ends := make([]int32, 0, len(text)/3)
 	for p := 0; p < len(text); {
 		q := e.scan(e.classes, text, p)
+		if q-p <= memoMax {
+			for set := s.ends(e.vocab, text, p, q); set != 0; set &= set - 1 {
+				ends = append(ends, int32(p+1+bits.TrailingZeros16(set)))
+			}
+			p = q
+			continue
+		}
 		s.stack = s.stack[:0]
 		s.encode(e.vocab, text[p:q], none, nil)
-		at := int32(p)
 		for _, t := range s.stack {
-			at += int32(e.vocab.length[t])
-			ends = append(ends, at)
+			p += int(e.vocab.length[t])
+			ends = append(ends, int32(p))
 		}
-		p = q
 	}
 	return ends
 }

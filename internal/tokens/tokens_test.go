@@ -1,9 +1,11 @@
 package tokens
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"unicode/utf8"
@@ -119,4 +121,123 @@ func check(t testing.TB, e *Encoding, text string) {
 		}
 		from = int(end)
 	}
+}
+
+// The ids were made by OpenAI's tiktoken 0.14.0 (Python).
+func TestKnownIDs(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		ids        []int
+	}{
+		{"cl100k", "a\n  ", []int{64, 198, 256}},
+		{"cl100k", "a \n\n \t", []int{64, 4815, 7163}},
+		{"cl100k", "\n \n ", []int{27907, 220}},
+		{"cl100k", "a'ſ b", []int{64, 6, 129, 123, 293}},
+		{"cl100k", "'LL'lL", []int{6, 4178, 64966, 43}},
+		{"cl100k", "日DDd日D", []int{9080, 4195, 67, 9080, 35}},
+		{"cl100k", "\n \u3000", []int{198, 220, 23249}},
+		{"o200k", "a \n\n \t", []int{64, 1202, 14593}},
+		{"o200k", "don'ſse", []int{22130, 6, 70067, 344}},
+		{"o200k", "'LL'lL", []int{6, 7454, 54602, 43}},
+		{"o200k", "日DDd日D", []int{2292, 9661, 67, 2292, 35}},
+		{"o200k", "\n \u3000", []int{198, 16884}},
+	} {
+		if got := get(t, tc.name).Encode(nil, tc.text); !slices.Equal(got, tc.ids) {
+			t.Errorf("%s: Encode(%q) = %v, want %v", tc.name, tc.text, got, tc.ids)
+		}
+	}
+}
+
+func TestBigFiles(t *testing.T) {
+	for _, tc := range []struct {
+		name, lang string
+		tokens     int
+	}{
+		{"cl100k", "en", 1_207_878}, {"cl100k", "zh", 1_506_675}, {"o200k", "en", 0}, {"o200k", "zh", 0},
+	} {
+		text := bench(t, tc.lang+".md")
+		if text == "" {
+			t.Logf("no %s.md: set KBSYNC_SHARED to test with it", tc.lang)
+			continue
+		}
+		e := get(t, tc.name)
+		if n := e.Count(text); tc.tokens > 0 && n != tc.tokens {
+			t.Errorf("%s %s: %d tokens, want %d", tc.name, tc.lang, n, tc.tokens)
+		}
+		part := 50_000
+		if os.Getenv("KBSYNC_TOKENS_FULL") != "" {
+			part = len(text)
+		}
+		for from := 0; from < len(text); from += len(text) / 2 {
+			end := min(from+part, len(text))
+			check(t, e, strings.ToValidUTF8(text[from:end], ""))
+			if part == len(text) {
+				break
+			}
+		}
+	}
+}
+
+func TestInvalidUTF8(t *testing.T) {
+	for _, name := range encodings {
+		for _, text := range []string{"\xff", "a\xffb", "\xe4\xb8", "中\xe4\xb8 \xad", "\x80\x80\n\xf0\x9f", "\xed\xa0\x80", "\xc0\xaf'\xc5"} {
+			check(t, get(t, name), text)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	if _, err := Get("p50k"); err == nil {
+		t.Error("Get of an unknown encoding succeeds")
+	}
+	for _, name := range encodings {
+		e := get(t, name)
+		if again := get(t, name+"_base"); again != e {
+			t.Errorf("%s is loaded twice", name)
+		}
+		for _, id := range []int{-1, int(e.vocab.size), 1 << 40} {
+			if _, err := e.Decode([]int{id}); err == nil {
+				t.Errorf("%s: Decode(%d) succeeds", name, id)
+			}
+		}
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	for _, name := range encodings {
+		e := get(t, name)
+		all := strings.Join(texts, "\n")
+		want, ruler := e.Count(all), e.Ruler(all)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 20 {
+					if n := e.Count(all); n != want {
+						t.Errorf("%s: %d tokens, want %d", name, n, want)
+					}
+					if n := ruler.Count(0, len(all)); n != want {
+						t.Errorf("%s: the ruler has %d tokens, want %d", name, n, want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func FuzzEncode(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	for seed := range uint64(20) {
+		f.Add(randomText(rand.New(rand.NewPCG(seed, 3)), 40))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<12 || strings.ContainsRune(text, 'ſ') { // the oracle has no case folding of long s
+			return
+		}
+		for _, name := range encodings {
+			check(t, get(t, name), text)
+		}
+	})
 }
