@@ -62,7 +62,7 @@ func CheckCancel(p connector.Parser, path, input string) error {
 	if err != nil {
 		return err
 	}
-	for at := range stops(len(all)) {
+	for at := range stops(len(all), len(input)) {
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
 		var end error
@@ -96,10 +96,14 @@ func onlyDropped(els []connector.Element) bool {
 	return true
 }
 
-// stops are some of the numbers below n: all if they are few.
-func stops(n int) func(func(int) bool) {
+// stops are some of the numbers below n: all if they are few, fewer if the input is large.
+func stops(n, size int) func(func(int) bool) {
+	count := 16
+	if size > 1<<20 {
+		count = 2
+	}
 	return func(yield func(int) bool) {
-		for i := 0; i < n; i += max(1, n/16) {
+		for i := 0; i < n; i += max(1, n/count) {
 			if !yield(i) {
 				return
 			}
@@ -131,7 +135,7 @@ func CheckBreak(p connector.Parser, path, input string) (err error) {
 	if err != nil {
 		return err
 	}
-	for at := range stops(len(all)) {
+	for at := range stops(len(all), len(input)) {
 		n := 0
 		for range p.Parse(context.Background(), Document(path, len(input)), strings.NewReader(input)) {
 			if n++; n > at {
