@@ -334,6 +334,9 @@ func (c *memoryCollection) Search(ctx context.Context, q connector.Query) (hits 
 	if !slices.Contains(c.sink.Caps.Modes, q.Mode) {
 		return nil, fmt.Errorf("memory: mode %q: %w", q.Mode, connector.ErrUnsupported)
 	}
+	if q.Mode != connector.ModeLexical && len(q.Vector) != c.schema.Dimensions {
+		return nil, connector.Errorf(connector.ClassInvalid, "memory: a query of %d dimensions, want %d", len(q.Vector), c.schema.Dimensions)
+	}
 	err = c.sink.do(ctx, "search", q.K, func() error {
 		hits, err = bruteSearch(c.sorted(), c.schema.Distance, q)
 		return err
