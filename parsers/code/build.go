@@ -1,0 +1,373 @@
+//go:build cgo
+
+package code
+
+import (
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// lead gathers what stands before a declaration and belongs to it.
+type lead struct {
+	start, end int
+	doc        connector.Span // the comments in it
+	bound      bool           // holds more than comments: belongs to what follows whatever the distance
+}
+
+// sequence is a list of siblings in the making.
+type sequence struct {
+	t       *tree
+	path    []string
+	depth   int
+	items   []decl
+	pending *lead
+}
+
+// declarations are the top-level declarations of t.
+func (t *tree) declarations() []decl {
+	return t.sequence(0, nil, 0)
+}
+
+// sequence makes the declarations of the children of i, with comments that stand before it.
+func (t *tree) sequence(i int, path []string, depth int, comments ...int) []decl {
+	s := &sequence{t: t, path: path, depth: depth}
+	for _, c := range comments {
+		s.add(c)
+	}
+	s.addAll(i)
+	s.flush()
+	return s.items
+}
+
+func (s *sequence) addAll(i int) {
+	for c := range s.t.children(i) {
+		n := &s.t.nodes[c]
+		if n.start >= n.end || !n.named && n.kind != errorKind {
+			continue
+		}
+		if s.t.rules.through[s.t.nodes[i].kind] && (n.field == "name" || n.field == "condition" || n.field == "value") {
+			continue // of the container itself: what an #if asks, the "C" of extern "C"
+		}
+		s.add(c)
+	}
+}
+
+func (s *sequence) add(i int) {
+	r, n := s.t.rules, &s.t.nodes[i]
+	if r.lead[n.kind] {
+		s.addLead(n)
+		return
+	}
+	if s.pending != nil && !s.pending.bound && blankBetween(s.t.text, s.pending.end, n.start) {
+		s.flush()
+	}
+	switch {
+	case s.throughable(i):
+		s.splice(i)
+	case r.imports[n.kind]:
+		s.put(decl{symbol: connector.Symbol{Kind: "import"}, start: n.start, end: n.end})
+	default:
+		if d, ok := s.t.declaration(i, s.path, s.depth); ok {
+			s.put(d)
+		} else {
+			s.put(s.t.statement(i, s.path, s.depth))
+		}
+	}
+}
+
+// addLead notes a comment or an attribute for what follows. A comment at the end of a line belongs to what precedes it.
+func (s *sequence) addLead(n *node) {
+	comment := isComment(n.kind)
+	end := trimmed(s.t.text, n.start, n.end)
+	if last := len(s.items) - 1; comment && s.pending == nil && last >= 0 && !strings.Contains(s.t.text[s.items[last].end:max(n.start, s.items[last].end)], "\n") {
+		s.items[last].end = max(end, s.items[last].end)
+		return
+	}
+	if s.pending != nil && !s.pending.bound && blankBetween(s.t.text, s.pending.end, n.start) {
+		s.flush()
+	}
+	if s.pending == nil {
+		s.pending = &lead{start: n.start}
+	}
+	s.pending.end = end
+	if !comment {
+		s.pending.bound = true
+		return
+	}
+	if s.pending.doc.Len() == 0 {
+		s.pending.doc.Start = n.start
+	}
+	s.pending.doc.End = end
+}
+
+// flush makes a statement of comments that belong to nothing.
+func (s *sequence) flush() {
+	if p := s.pending; p != nil {
+		s.pending = nil
+		s.items = append(s.items, decl{symbol: statementSymbol(p.start, p.end), start: p.start, end: p.end})
+	}
+}
+
+// throughable says that the children of i stand for it: it is a mere container, or broken text with declarations inside.
+func (s *sequence) throughable(i int) bool {
+	r, n := s.t.rules, &s.t.nodes[i]
+	if r.through[n.kind] {
+		return s.depth < maxNesting && i+1 < n.next
+	}
+	if n.kind != errorKind || s.depth >= maxNesting {
+		return false
+	}
+	for c := range s.t.children(i) {
+		k := s.t.nodes[c].kind
+		if _, ok := r.decl[k]; ok || r.through[k] || r.wrap[k] || r.imports[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// splice takes in the children of i. The text of i before the first and after the last of them goes with these.
+func (s *sequence) splice(i int) {
+	n := s.t.nodes[i]
+	first := len(s.items)
+	p := s.pending
+	s.pending = nil
+	s.depth++
+	s.addAll(i)
+	s.flush()
+	s.depth--
+	if len(s.items) == first {
+		s.pending = p
+		s.put(s.t.statement(i, s.path, s.depth))
+		return
+	}
+	s.items[first].start = min(n.start, s.items[first].start)
+	if p != nil {
+		s.items[first].start = min(p.start, s.items[first].start)
+	}
+	last := &s.items[len(s.items)-1]
+	last.end = max(trimmed(s.t.text, n.start, n.end), last.end)
+}
+
+// put appends d with what leads to it, or joins it to the one before.
+func (s *sequence) put(d decl) {
+	if s.pending != nil {
+		d.start = s.pending.start
+		if d.symbol.Doc.Len() == 0 && d.symbol.Kind != "statement" {
+			d.symbol.Doc = s.pending.doc
+		}
+	}
+	hasLead := s.pending != nil
+	s.pending = nil
+	if len(s.items) == 0 {
+		s.items = append(s.items, d)
+		return
+	}
+	last := &s.items[len(s.items)-1]
+	kind := last.symbol.Kind
+	switch {
+	case kind != d.symbol.Kind:
+	case kind == "import" && !hasLead:
+		last.end = d.end
+		return
+	case kind == "statement" && !blankBetween(s.t.text, last.end, d.start):
+		if len(last.children) == 0 {
+			last.children = []decl{*last}
+		}
+		last.children = append(last.children, d)
+		last.end = d.end
+		last.symbol.Body.End = d.end
+		return
+	case s.t.rules.equations && d.symbol.Name != "" && d.symbol.Name == last.symbol.Name && !hasLead:
+		last.end = d.end
+		last.symbol.Body.End = d.end
+		return
+	}
+	s.items = append(s.items, d)
+}
+
+// declaration reads i as a declaration.
+func (t *tree) declaration(i int, path []string, depth int) (decl, bool) {
+	outerStart, end := t.nodes[i].start, trimmed(t.text, t.nodes[i].start, t.nodes[i].end)
+	headerStart := outerStart
+	for t.rules.wrap[t.nodes[i].kind] {
+		inner := t.wrapped(i)
+		if inner < 0 {
+			return decl{}, false
+		}
+		if t.rules.bare[t.nodes[i].kind] {
+			headerStart = t.nodes[inner].start
+		}
+		i = inner
+	}
+	r, ok := t.rules.decl[t.nodes[i].kind]
+	if !ok {
+		return decl{}, false
+	}
+	d := decl{start: outerStart, end: end}
+	d.symbol = connector.Symbol{Kind: r.kind, Name: t.name(i, r.name), Doc: connector.Span{Start: outerStart, End: outerStart}}
+	body := t.body(i, r)
+	before := t.commentsBefore(i, body)
+	from := body
+	if len(before) > 0 {
+		from = before[0]
+	}
+	d.symbol.Header, d.symbol.Body = t.divide(headerStart, end, from, r.kind)
+	d.symbol.Path = append(path[:len(path):len(path)], d.symbol.Name)
+	if t.rules.adjust != nil {
+		t.rules.adjust(t, i, &d)
+	}
+	if body < 0 {
+		if d.end-d.start >= largeText {
+			d.children = t.parts(i, d.symbol.Path, depth+1)
+		}
+		return d, true
+	}
+	if t.rules.docstring {
+		d.symbol.Doc = t.docstring(body, d.symbol.Doc)
+	}
+	switch {
+	case r.members && depth < maxNesting:
+		d.children = t.sequence(body, d.symbol.Path, depth+1, before...)
+		if isType(r.kind) {
+			callMethods(d.children)
+		}
+	case d.end-d.start >= largeText:
+		d.children = t.parts(body, d.symbol.Path, depth+1)
+	}
+	return d, true
+}
+
+// wrapped is the declaration inside the wrapper i, or -1.
+func (t *tree) wrapped(i int) int {
+	for c := range t.children(i) {
+		if _, ok := t.rules.decl[t.nodes[c].kind]; ok || t.rules.wrap[t.nodes[c].kind] {
+			return c
+		}
+	}
+	return -1
+}
+
+func (t *tree) body(i int, r rule) int {
+	for _, p := range r.body {
+		if b := t.find(i, p); b >= 0 && t.nodes[b].start < t.nodes[b].end {
+			return b
+		}
+	}
+	for c := range t.children(i) {
+		if t.rules.bodies[t.nodes[c].kind] {
+			return c
+		}
+	}
+	return -1
+}
+
+// commentsBefore are the comments on lines of their own between the header of i and its body: they belong to the first member.
+func (t *tree) commentsBefore(i, body int) []int {
+	var out []int
+	for c := range t.children(i) {
+		n := &t.nodes[c]
+		switch {
+		case body < 0 || n.start >= t.nodes[body].start:
+			return out
+		case t.rules.lead[n.kind] && isComment(n.kind) && strings.Contains(t.text[trimmed(t.text, 0, n.start):n.start], "\n"):
+			out = append(out, c)
+		default:
+			out = nil
+		}
+	}
+	return out
+}
+
+func isComment(kind string) bool { return strings.Contains(kind, "comment") || kind == "haddock" }
+
+// isType says that functions among the members of such a declaration are methods.
+func isType(kind string) bool {
+	switch kind {
+	case "class", "struct", "interface", "trait", "impl", "enum":
+		return true
+	}
+	return false
+}
+
+func callMethods(members []decl) {
+	for i := range members {
+		if members[i].symbol.Kind == "function" {
+			members[i].symbol.Kind = "method"
+		}
+	}
+}
+
+// divide tells the header of a declaration from its body. Without a body, that of a value or type is what follows its first line.
+func (t *tree) divide(start, end, body int, kind string) (header, rest connector.Span) {
+	split := end
+	if body >= 0 {
+		split = t.nodes[body].start
+		if split < end && t.text[split] == '{' {
+			split++
+		} else {
+			split = trimmed(t.text, start, max(t.openingBrace(split, end), split))
+		}
+	} else if k := strings.IndexByte(t.text[start:end], '\n'); k >= 0 && kind != "method" {
+		split = start + k
+	}
+	split = min(max(split, start), end)
+	return connector.Span{Start: start, End: split}, connector.Span{Start: split, End: end}
+}
+
+// openingBrace is the end of the line of pos if a brace opens there ("struct {"); otherwise pos.
+func (t *tree) openingBrace(pos, end int) int {
+	k := strings.IndexByte(t.text[pos:max(pos, end)], '\n')
+	if k > 0 && strings.HasSuffix(strings.TrimRight(t.text[pos:pos+k], " \t"), "{") {
+		return pos + k
+	}
+	return pos
+}
+
+func (t *tree) docstring(body int, doc connector.Span) connector.Span {
+	for c := range t.children(body) {
+		n := &t.nodes[c]
+		if n.kind == "comment" {
+			continue
+		}
+		if n.kind == "expression_statement" && strings.ContainsAny(t.text[n.start:min(n.start+2, n.end)], `"'`) {
+			return connector.Span{Start: n.start, End: n.end}
+		}
+		break
+	}
+	return doc
+}
+
+// statement reads i as a statement, with parts if it is large.
+func (t *tree) statement(i int, path []string, depth int) decl {
+	start, end := t.nodes[i].start, trimmed(t.text, t.nodes[i].start, t.nodes[i].end)
+	d := decl{symbol: statementSymbol(start, end), start: start, end: end}
+	if end-start >= largeText {
+		d.children = t.parts(i, path, depth+1)
+	}
+	return d
+}
+
+// parts divides a large node: into its children, or into those of the child that makes up most of it.
+func (t *tree) parts(i int, path []string, depth int) []decl {
+	for range maxDepth {
+		most := -1
+		for c := range t.children(i) {
+			if n := &t.nodes[c]; n.named && 10*(n.end-n.start) >= 9*(t.nodes[i].end-t.nodes[i].start) && c+1 < n.next {
+				most = c
+			}
+		}
+		if most < 0 {
+			break
+		}
+		if _, ok := t.rules.decl[t.nodes[most].kind]; ok {
+			break
+		}
+		i = most
+	}
+	if depth > maxParts {
+		return nil
+	}
+	return t.sequence(i, path, depth)
+}

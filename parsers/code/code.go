@@ -1,0 +1,108 @@
+// Package code reads source code. Its elements are the declarations of the file, each with its doc comments,
+// decorators and attributes, runs of imports, and groups of other statements; they tile the file. Classes and other containers have
+// their members as children, large bodies their statements.
+//
+// With cgo the files are parsed by tree-sitter (22 languages); text that does not parse degrades node by node to
+// statements. Without cgo, Go is parsed by go/ast. All other languages, and files that cost tree-sitter too many steps, are
+// divided by indentation. Which of these a build has is part of [connector.ParserInfo], as Backend.
+//
+// # Config
+//
+// There is nothing to set. The language is go-enry's, from the path and the first 16 KiB.
+//
+// # Limits
+//
+// The whole file is held in memory. Names are cut at 200 bytes. Declarations are told apart to a depth of 24.
+package code
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/decode"
+)
+
+// Config of the code parser.
+type Config struct{}
+
+// Parser reads source code.
+type Parser struct{ engine *engine }
+
+var _ connector.Parser = (*Parser)(nil)
+
+// Plugin is the registry entry of kind "code".
+func Plugin() connector.ParserPlugin {
+	return connector.Define("code", "source code, by declaration", Config{},
+		func(context.Context, *Config, connector.Env) (connector.Parser, error) {
+			return &Parser{engine: newEngine()}, nil
+		})
+}
+
+// Backend names what divides source text in this build: "tree-sitter", or "go/ast+indent" where it was built without cgo.
+func Backend() string { return backend }
+
+// Languages are the languages that this build parses by their syntax, in alphabetical order and by the names that
+// [LanguageOf] gives. All others are divided by indentation.
+func Languages() []string { return newEngine().languages() }
+
+// Info names the parser and its backend.
+func (p *Parser) Info() connector.ParserInfo {
+	return connector.ParserInfo{Name: "code", Version: 1, Backend: backend}
+}
+
+// Parse yields one element for each top-level declaration, run of imports or group of statements.
+func (p *Parser) Parse(ctx context.Context, doc *connector.Document, r io.Reader) iter.Seq2[connector.Element, error] {
+	return func(yield func(connector.Element, error) bool) {
+		in := decode.NewReader(r, decode.Options{})
+		text, err := in.ReadString(0)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield(connector.Element{}, fmt.Errorf("code: %w", err))
+			return
+		}
+		list, err := p.elements(ctx, doc, text)
+		if err != nil {
+			yield(connector.Element{}, fmt.Errorf("code: %w", err))
+			return
+		}
+		for _, e := range list {
+			for _, d := range in.Drain(e.Span.Start) {
+				if !yield(d.Element(), nil) {
+					return
+				}
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		for _, d := range in.Drain(len(text)) {
+			if !yield(d.Element(), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Parser) elements(ctx context.Context, doc *connector.Document, text string) ([]connector.Element, error) {
+	if text == "" {
+		return nil, nil
+	}
+	name := ""
+	if doc != nil {
+		name = doc.Path
+	}
+	language := LanguageOf(name, []byte(text[:min(len(text), headSize)]))
+	list, ok, err := p.engine.parse(ctx, language, text)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		list = indented(text)
+	}
+	return elements(text, language, list), nil
+}

@@ -1,0 +1,191 @@
+//go:build cgo
+
+package code
+
+func rubyRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"class":            outer("class"),
+			"singleton_class":  outer("class").named("value"),
+			"module":           outer("module"),
+			"method":           leaf("function"),
+			"singleton_method": leaf("method"),
+			"alias":            leaf("variable"),
+		},
+		lead:   set("comment"),
+		bodies: set("body_statement"),
+	}
+}
+
+func phpRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"class_declaration":     outer("class"),
+			"interface_declaration": outer("interface"),
+			"trait_declaration":     outer("trait"),
+			"enum_declaration":      outer("enum"),
+			"namespace_definition":  outer("namespace"),
+			"function_definition":   leaf("function"),
+			"method_declaration":    leaf("method"),
+			"const_declaration":     leaf("variable").named("const_element.name"),
+			"property_declaration":  leaf("variable").named("property_element.name"),
+		},
+		lead:    set("comment", "attribute_list"),
+		imports: set("namespace_use_declaration"),
+		bodies:  set("compound_statement", "declaration_list", "enum_declaration_list"),
+		steps:   set("const_element", "property_element"),
+		adjust:  bodiless("namespace_definition"),
+	}
+}
+
+func kotlinRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"class_declaration":     outer("class"),
+			"object_declaration":    outer("class"),
+			"companion_object":      outer("class"),
+			"function_declaration":  leaf("function"),
+			"secondary_constructor": leaf("method").named("constructor"),
+			"property_declaration":  leaf("variable").named("variable_declaration.identifier"),
+			"type_alias":            leaf("type").named("type", "identifier"),
+			"enum_entry":            leaf("variable").named("identifier"),
+		},
+		lead:    set("line_comment", "block_comment", "multiline_comment", "comment", "file_annotation"),
+		imports: set("import", "import_list", "import_header", "package_header"),
+		through: set("source_file"),
+		bodies:  set("class_body", "enum_class_body", "function_body", "block"),
+		steps:   set("variable_declaration"),
+		adjust: func(t *tree, i int, d *decl) {
+			switch {
+			case t.child(i, "interface") >= 0:
+				d.symbol.Kind = "interface"
+			case t.nodes[i].kind == "companion_object" && d.symbol.Name == "":
+				d.rename("Companion")
+			}
+		},
+	}
+}
+
+func scalaRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"class_definition":     outer("class"),
+			"object_definition":    outer("module"),
+			"package_object":       outer("module"),
+			"trait_definition":     outer("trait"),
+			"enum_definition":      outer("enum"),
+			"package_clause":       outer("namespace"),
+			"extension_definition": outer("impl").named("parameters"),
+			"given_definition":     outer("impl"),
+			"function_definition":  leaf("function"),
+			"function_declaration": leaf("function"),
+			"val_definition":       leaf("variable").named("pattern").in("value"),
+			"var_definition":       leaf("variable").named("pattern").in("value"),
+			"val_declaration":      leaf("variable"),
+			"var_declaration":      leaf("variable"),
+			"type_definition":      leaf("type"),
+		},
+		lead:    set("comment", "block_comment", "annotation"),
+		imports: set("import_declaration", "export_declaration"),
+		bodies:  set("template_body", "enum_body", "with_template_body", "block", "indented_block"),
+		adjust: bodiless("package_clause"),
+	}
+}
+
+func bashRules() *rules {
+	return &rules{
+		decl:   map[string]rule{"function_definition": leaf("function")},
+		lead:   set("comment"),
+		bodies: set("compound_statement", "subshell"),
+	}
+}
+
+func luaRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"function_declaration": leaf("function"),
+			"variable_declaration": leaf("variable").named("assignment_statement.variable_list.name", "variable_list.name"),
+		},
+		lead:   set("comment"),
+		bodies: set("block"),
+		steps:  set("assignment_statement", "variable_list"),
+	}
+}
+
+func cssRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"rule_set":            leaf("type").named("selectors"),
+			"media_statement":     outer("module").named("feature_query", "keyword_query", "binary_query"),
+			"supports_statement":  outer("module"),
+			"keyframes_statement": leaf("type").named("keyframes_name"),
+			"at_rule":             leaf("module").named("at_keyword"),
+		},
+		lead:    set("comment"),
+		imports: set("import_statement", "charset_statement", "namespace_statement"),
+		bodies:  set("block", "keyframe_block_list"),
+	}
+}
+
+func htmlRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"element":        {kind: "module", name: []string{"start_tag.tag_name", "self_closing_tag.tag_name"}},
+			"script_element": {kind: "module", name: []string{"start_tag.tag_name"}},
+			"style_element":  {kind: "module", name: []string{"start_tag.tag_name"}},
+		},
+		lead:  set("comment"),
+		steps: set("start_tag", "self_closing_tag"),
+	}
+}
+
+func jsonRules() *rules {
+	return &rules{
+		decl:    map[string]rule{"pair": {kind: "variable", name: []string{"key"}, body: []string{"value"}}},
+		lead:    set("comment"),
+		through: set("document", "object", "array"),
+	}
+}
+
+func yamlRules() *rules {
+	return &rules{
+		decl:    map[string]rule{"block_mapping_pair": {kind: "variable", name: []string{"key"}, body: []string{"value"}}},
+		lead:    set("comment"),
+		through: set("stream", "document", "block_node", "block_mapping", "block_sequence"),
+		bodies:  set("block_node"),
+	}
+}
+
+func tomlRules() *rules {
+	key := []string{"bare_key", "dotted_key", "quoted_key"}
+	return &rules{
+		decl: map[string]rule{
+			"table":               {kind: "variable", name: key},
+			"table_array_element": {kind: "variable", name: key},
+			"pair":                {kind: "variable", name: key},
+		},
+		lead: set("comment"),
+	}
+}
+
+func haskellRules() *rules {
+	return &rules{
+		decl: map[string]rule{
+			"function":       leaf("function").in("match"),
+			"bind":           leaf("function").in("match"),
+			"signature":      leaf("function"),
+			"data_type":      leaf("type"),
+			"newtype":        leaf("type"),
+			"type_synomym":   leaf("type"),
+			"type_family":    leaf("type"),
+			"class":          outer("class").in("declarations"),
+			"instance":       outer("impl").in("declarations"),
+			"foreign_import": leaf("function"),
+		},
+		lead:      set("comment", "haddock", "pragma"),
+		imports:   set("imports", "header", "import"),
+		through:   set("declarations", "haskell"),
+		bodies:    set("class_declarations", "instance_declarations"),
+		equations: true,
+	}
+}
