@@ -58,8 +58,12 @@ type tableSink interface {
 	close(f *flow) bool
 }
 
-// Window sizes in bytes: from windowSize on, a heading may end a window.
-const windowSize = 1 << 20
+// Window sizes in bytes: from windowSize on, a heading may end a window; at windowLimit any element does, so that a
+// text without headings is held in parts too.
+const (
+	windowSize  = 1 << 20
+	windowLimit = 12 << 20
+)
 
 func newFlow(b *budget, lay layout, yield func(connector.Chunk, error) bool) *flow {
 	f := &flow{b: b, lay: lay, yield: yield, next: windowSize}
@@ -114,6 +118,9 @@ func (f *flow) add(el connector.Element) {
 	}
 	if len(f.els) > 0 && f.size() >= f.next {
 		f.tryFlush(&el)
+		if len(f.els) > 0 && f.size() >= windowLimit {
+			f.flush(false)
+		}
 	}
 	f.els = append(f.els, el)
 }
@@ -166,9 +173,9 @@ func (f *flow) flush(final bool) {
 }
 
 func (f *flow) cut(w *window) {
-	w.titles()
 	w.siblings(0, len(w.secs), 0, false)
 	f.out.flush()
+	w.titles(len(w.text))
 	clear(f.els)
 	f.els = f.els[:0]
 }
@@ -181,7 +188,9 @@ type window struct {
 	els    []connector.Element
 	secs   []section
 	m      *measure
-	before *crumb // the heading that was open when it started
+	before *crumb       // the heading that was open when it started
+	titled int          // sections whose title chunk is out
+	starts map[int]bool // anchors among the starts of sections; nil until needed
 }
 
 // window makes the window of the elements gathered, and opens their headings.
@@ -235,10 +244,7 @@ func (w *window) start(k int) int {
 // fits tells whether the trimmed range, below the context of c, keeps the caps.
 func (w *window) fits(lo, hi int, c *crumb) bool {
 	lo, hi = trimSpan(w.text, lo, hi)
-	if hi-lo < 8 || lo == hi {
-		return true
-	}
-	return w.m.fits(lo, hi, w.f.room(c))
+	return lo == hi || w.m.fits(lo, hi, w.f.room(c))
 }
 
 // wholeFits tells whether the window, which is the whole document, is one chunk.
@@ -260,6 +266,5 @@ func (w *window) wholeFits() bool {
 
 // whole makes one chunk of a document that fits.
 func (w *window) whole() {
-	w.titles()
 	w.f.out.add(w, draft{lo: 0, hi: len(w.text), crumb: w.common(0, len(w.secs)), first: 0, last: len(w.els)})
 }

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,12 +16,11 @@ type crumb struct {
 	title  string
 	span   connector.Span // the heading in the parsed text, trimmed
 	names  []string       // titles from the outermost
-	told   bool           // a chunk's content or context holds the heading in full
 
-	line string // the breadcrumb, shortened to the flow's limit, with its line end
-	full bool   // line names every heading in full
-	made bool
-	room []int
+	line  string // the breadcrumb, shortened to the flow's limit, with its line end
+	shown int    // how many of the innermost headings it names in full
+	made  bool
+	room  []int
 }
 
 func (c *crumb) levelOf() int {
@@ -113,16 +113,16 @@ func (b *budget) within(text string, limit []int) bool {
 }
 
 // breadcrumb is the context line of chunks below c.
-func (f *flow) breadcrumb(c *crumb) (line string, full bool) {
+func (f *flow) breadcrumb(c *crumb) (line string, shown int) {
 	if c == nil || !f.lay.prefix {
-		return "", c == nil
+		return "", 0
 	}
 	if !c.made {
-		c.line, c.full = f.b.breadcrumb(c.path(), f.limit)
+		c.line, c.shown = f.b.breadcrumb(c.path(), f.limit)
 		c.made = true
 		c.room = f.b.room(c.line)
 	}
-	return c.line, c.full
+	return c.line, c.shown
 }
 
 // room is what remains of the caps below the breadcrumb of c.
@@ -135,8 +135,8 @@ func (f *flow) room(c *crumb) []int {
 
 // complete tells whether the breadcrumb of c names it and all above it in full.
 func (f *flow) complete(c *crumb) bool {
-	_, full := f.breadcrumb(c)
-	return full
+	_, shown := f.breadcrumb(c)
+	return f.lay.prefix && shown == len(c.path())
 }
 
 const (
@@ -145,28 +145,44 @@ const (
 )
 
 // breadcrumb joins titles to a line that keeps the limits: the outer ones go first, and of the innermost the end. It is
-// empty if there is no room for anything.
-func (b *budget) breadcrumb(titles []string, limit []int) (line string, full bool) {
+// empty if there is no room for anything. shown is how many of the last titles it holds in full.
+func (b *budget) breadcrumb(titles []string, limit []int) (line string, shown int) {
 	if len(titles) == 0 {
-		return "", true
+		return "", 0
+	}
+	if tooLong(titles, limit) {
+		return b.shorten(titles[len(titles)-1], "", ellipsis+"\n", limit), 0
 	}
 	line = strings.Join(titles, crumbSeparator) + "\n"
 	if b.within(line, limit) {
-		return line, true
+		return line, len(titles)
 	}
 	for k := 1; k < len(titles); k++ {
 		line = ellipsis + crumbSeparator + strings.Join(titles[k:], crumbSeparator) + "\n"
 		if b.within(line, limit) {
-			return line, false
+			return line, len(titles) - k
 		}
 	}
-	return b.shorten(titles[len(titles)-1], "", ellipsis+"\n", limit), false
+	return b.shorten(titles[len(titles)-1], "", ellipsis+"\n", limit), 0
+}
+
+// bytesPerUnit is more than a unit of ordinary text takes; longer titles are cut without being counted whole.
+const bytesPerUnit = 64
+
+// tooLong tells titles that are not worth counting, which keeps a huge heading above many sections cheap.
+func tooLong(titles []string, limit []int) bool {
+	n := 0
+	for _, t := range titles {
+		n += len(t)
+	}
+	return n > bytesPerUnit*slices.Max(limit)
 }
 
 // shorten cuts text at the end, between words if there are any, until prefix, text and suffix keep the limits; empty if
 // nothing fits.
 func (b *budget) shorten(text, prefix, suffix string, limit []int) string {
-	lo, hi := 0, len(text) // text[:lo] fits, text[:hi] does not
+	text = text[:runeFloor(text, 0, min(len(text), bytesPerUnit*max(slices.Max(limit), 1)))]
+	lo, hi := 0, len(text)+1 // text[:lo] fits, text[:hi] does not
 	for hi-lo > 1 {
 		mid := runeFloor(text, lo, (lo+hi)/2)
 		if mid == lo {

@@ -86,7 +86,10 @@ func (w *window) addGroup(g group) {
 		return
 	}
 	lo := w.bodyStart(g.i, g.from)
-	w.f.out.add(w, draft{lo: lo, hi: w.start(g.j), crumb: w.common(g.i, g.j), first: g.from, last: w.endElement(g.j)})
+	w.f.out.add(w, draft{
+		lo: lo, hi: w.start(g.j), crumb: w.common(g.i, g.j), first: g.from, last: w.endElement(g.j),
+		pinned: lo > w.at(g.from), above: w.at(g.from),
+	})
 }
 
 // endElement is the element at which section k starts; k may be the number of sections.
@@ -136,9 +139,9 @@ func (w *window) above(c *crumb, lo int) *crumb {
 // cutSection cuts the body of one section that does not fit.
 func (w *window) cutSection(k, from int) {
 	s := &w.secs[k]
-	if w.f.lay.headingOut && w.bodyStart(k, from) > w.at(s.first) {
-		from = s.first + 1
+	above := -1
+	if w.bodyStart(k, from) > w.at(s.first) {
+		above, from = w.at(from), s.first+1
 	}
-	parts := w.parts(from, s.end, s.crumb)
-	w.pack(parts, s.crumb)
+	w.pack(w.parts(from, s.end, s.crumb), s.crumb, above)
 }

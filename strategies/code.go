@@ -1,0 +1,258 @@
+package strategies
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// CodeConfig configures the strategy code.
+type CodeConfig struct {
+	Sizing `yaml:",inline"`
+}
+
+// codeCaps are the caps of code where none is set: a declaration is worth more whole than cut.
+var codeCaps = defaults{tokens: 800, chars: 3000}
+
+// Validate reports what cannot work.
+func (c CodeConfig) Validate() error { return c.Sizing.Validate() }
+
+// codeStrategy cuts source files by declaration.
+type codeStrategy struct{ b *budget }
+
+var _ connector.Strategy = (*codeStrategy)(nil)
+
+// Code is the strategy code: whole declarations while they fit, small neighbours packed together. A declaration that does
+// not fit is cut into its members, each below the declarations around it, which stand in the context; a member that
+// does not fit is cut between lines, below its own signature too. Text that is no symbol is cut between lines by
+// indentation. The text of code is never changed. The idea of greedy packing over the syntax tree is that of cAST
+// (Zhang et al. 2025).
+func Code() connector.StrategyPlugin {
+	return connector.Define("code", "Whole classes and functions while they fit; members of a larger class below its declaration",
+		CodeConfig{Sizing: Sizing{MinChars: 20}},
+		func(_ context.Context, c *CodeConfig, env connector.StrategyEnv) (connector.Strategy, error) {
+			if err := c.Validate(); err != nil {
+				return nil, fmt.Errorf("code: %w", err)
+			}
+			b, err := c.open(env, codeCaps)
+			if err != nil {
+				return nil, fmt.Errorf("code: %w", err)
+			}
+			return &codeStrategy{b: b}, nil
+		})
+}
+
+// Info describes the strategy.
+func (s *codeStrategy) Info() connector.StrategyInfo {
+	return connector.StrategyInfo{Name: "code", Version: 1, Caps: s.b.caps}
+}
+
+// Chunks cuts one file.
+func (s *codeStrategy) Chunks(ctx context.Context, _ *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
+	return func(yield func(connector.Chunk, error) bool) {
+		f := newFlow(s.b, layout{}, yield)
+		for el, err := range elements {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(connector.Chunk{}, err)
+				return
+			}
+			if el.Kind == connector.KindDropped || el.Text == "" {
+				continue
+			}
+			if len(f.els) > 0 && f.size() >= windowLimit {
+				f.cutCode()
+			}
+			if f.done {
+				return
+			}
+			f.els = append(f.els, el)
+		}
+		if len(f.els) > 0 {
+			f.cutCode()
+		}
+	}
+}
+
+// cutCode cuts what the window holds.
+func (f *flow) cutCode() {
+	k := &coder{w: f.window()}
+	top := make([]region, len(f.els))
+	for i := range f.els {
+		top[i] = region{lo: k.w.at(i), hi: k.w.at(i + 1), top: i}
+		if f.els[i].Symbol != nil {
+			top[i].el = &f.els[i]
+		}
+	}
+	k.pack(top, nil)
+	f.out.flush()
+	clear(f.els)
+	f.els = f.els[:0]
+}
+
+// region is a member of a file or a declaration, with what follows up to the next.
+type region struct {
+	lo, hi int
+	top    int                // the file's element that it lies in
+	el     *connector.Element // nil for text between symbols
+}
+
+// coder cuts one window of code.
+type coder struct{ w *window }
+
+// maxScopes bounds the recursion into declarations; what is deeper is cut between lines.
+const maxScopes = 48
+
+// pack makes chunks of regions in order, as many in each as fit. sc is the declaration around them, whose header stands
+// in the first region.
+func (k *coder) pack(regions []region, sc *scope) {
+	restart := k.restarts(regions)
+	i := 0
+	for i < len(regions) && !k.w.f.done {
+		r := &regions[i]
+		in := sc.of(r.lo)
+		x, ok := k.context(in, r.lo, r.hi)
+		if !ok {
+			k.divide(r, sc)
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(regions) && !restart[j] && k.fits(r.lo, regions[j].hi, x) {
+			j++
+		}
+		k.add(regions[i:j], in, x)
+		i = j
+	}
+}
+
+// fits tells whether the trimmed range fits below x.
+func (k *coder) fits(lo, hi int, x *extra) bool {
+	lo, hi = trimSpan(k.w.text, lo, hi)
+	return lo == hi || k.w.m.fits(lo, hi, k.w.f.roomBelow(nil, x))
+}
+
+// context is the richest context of sc below which a range fits; ok is false if it does not fit at all.
+func (k *coder) context(sc *scope, lo, hi int) (x *extra, ok bool) {
+	for _, x := range sc.contexts(k) {
+		if k.fits(lo, hi, x) {
+			return x, true
+		}
+	}
+	return nil, k.fits(lo, hi, nil)
+}
+
+// add makes a chunk of regions.
+func (k *coder) add(regions []region, sc *scope, x *extra) {
+	first, last := &regions[0], &regions[len(regions)-1]
+	d := draft{lo: first.lo, hi: last.hi, extra: x, first: first.top, last: last.top + 1, scope: sc}
+	for i := range regions {
+		if regions[i].el != nil {
+			d.syms = append(d.syms, regions[i].el)
+		}
+	}
+	k.w.f.out.add(k.w, d)
+}
+
+// divide cuts a region that does not fit.
+func (k *coder) divide(r *region, sc *scope) {
+	if r.el == nil {
+		k.lines(r, sc.of(r.lo), nil)
+		return
+	}
+	inner := newScope(sc.of(r.lo), r, k.w)
+	if members := k.members(r); len(members) > 1 && inner.depth <= maxScopes {
+		k.pack(members, inner)
+		return
+	}
+	k.lines(r, inner.parent, inner)
+}
+
+// lines cuts a region between lines. The first piece holds the region's own header, the others stand below it; inner is
+// nil where there is none.
+func (k *coder) lines(r *region, outer, inner *scope) {
+	below := outer
+	if inner != nil {
+		below = inner
+	}
+	var x *extra
+	if all := below.contexts(k); len(all) > 0 {
+		x = all[0]
+	}
+	pieces := k.w.m.splitLines(r.lo, r.hi, k.w.f.roomBelow(nil, x))
+	for i, p := range pieces {
+		d := draft{lo: p.Start, hi: p.End, extra: x, first: r.top, last: r.top + 1, scope: below, forced: p.forced}
+		if inner != nil {
+			d.syms = []*connector.Element{inner.el}
+		}
+		if i == 0 || inner != nil && p.Start < inner.headEnd {
+			d.scope = outer
+			d.extra, _ = k.context(outer, p.Start, p.End)
+		}
+		k.w.f.out.add(k.w, d)
+	}
+}
+
+// members are the parts of a declaration: what stands before the first child symbol, and each of these with what follows.
+// Text between them that says something is a member of its own.
+func (k *coder) members(r *region) []region {
+	var out []region
+	lo := r.lo
+	for i := range r.el.Children {
+		child := &r.el.Children[i]
+		from, to := child.Span.Start-k.w.base, child.Span.End-k.w.base
+		if child.Symbol == nil || from < lo || to > r.hi || to <= from {
+			continue
+		}
+		if speaks(k.w.text[lo:from]) || len(out) == 0 && strings.TrimSpace(k.w.text[lo:from]) != "" {
+			out = append(out, region{lo: lo, hi: from, top: r.top})
+			lo = from
+		} else if n := len(out); n > 0 {
+			out[n-1].hi = from
+			lo = from
+		}
+		out = append(out, region{lo: lo, hi: to, top: r.top, el: child})
+		lo = to
+	}
+	if n := len(out); n > 0 && lo < r.hi {
+		if speaks(k.w.text[lo:r.hi]) {
+			return append(out, region{lo: lo, hi: r.hi, top: r.top})
+		}
+		out[n-1].hi = r.hi
+	}
+	return out
+}
+
+// speaks tells whether text holds more than blank space and closing marks.
+func speaks(text string) bool {
+	text = strings.Trim(text, " \t\r\n\f;,)]}")
+	return text != "" && text != "end"
+}
+
+// restarts are the regions at which packing starts afresh, so that an edit far above moves nothing below.
+func (k *coder) restarts(regions []region) []bool {
+	out := make([]bool, len(regions))
+	if n := len(regions); n < 2 || k.fits(regions[0].lo, regions[n-1].hi, nil) {
+		return out
+	}
+	a := anchorer{reach: k.w.f.b.anchorRadius()}
+	x, wide := 0, 0
+	for i := 1; i < len(regions); i++ {
+		c := candidate{at: i}
+		c.key, wide = keyAround(k.w.text, regions[i].lo, 0)
+		x += k.w.f.b.roughly(regions[i].lo-regions[i-1].lo, wide)
+		c.x = x
+		a.add(c)
+	}
+	last := &regions[len(regions)-1]
+	a.advance(x + k.w.f.b.roughly(last.hi-last.lo, wide))
+	for _, i := range a.found {
+		out[i] = true
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package strategies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// TableConfig configures the strategy table.
+type TableConfig struct {
+	Sizing `yaml:",inline"`
+	// Mode says how rows are written.
+	Mode         string   `yaml:"mode" enum:"rows,markdown,html,json" doc:"how rows are written: header: value pairs, a Markdown table, an HTML table, or a JSON object a line"`
+	RowsPerChunk int      `yaml:"rows_per_chunk" doc:"at most so many rows in a chunk; 0: as many as fit"`
+	Template     string   `yaml:"template" doc:"a cell in mode rows; {header} and {value} are replaced"`
+	Separator    string   `yaml:"separator" doc:"stands between the cells of a row in mode rows"`
+	KeyColumns   []string `yaml:"key_columns" doc:"columns repeated above the later parts of a row that is cut; default: the first one"`
+}
+
+func tableDefaults() TableConfig {
+	return TableConfig{Sizing: Sizing{MinChars: 20}, Mode: "rows", Template: "{header}: {value}", Separator: "; "}
+}
+
+// Validate reports what cannot work.
+func (c TableConfig) Validate() error {
+	if err := c.Sizing.Validate(); err != nil {
+		return err
+	}
+	switch c.Mode {
+	case "", "rows", "markdown", "html", "json":
+	default:
+		return fmt.Errorf("mode is %q: choose rows, markdown, html or json", c.Mode)
+	}
+	if c.RowsPerChunk < 0 {
+		return fmt.Errorf("rows_per_chunk is %d: it must not be negative (0: as many as fit)", c.RowsPerChunk)
+	}
+	if c.Template != "" && strings.Count(c.Template, "{value}") != 1 {
+		return fmt.Errorf("template is %q: it must hold {value} once", c.Template)
+	}
+	if c.Template != "" && strings.Count(c.Template, "{header}") > 1 {
+		return errors.New("template holds {header} more than once")
+	}
+	return nil
+}
+
+// tableStrategy cuts tables and records by row.
+type tableStrategy struct {
+	b *budget
+	c TableConfig
+}
+
+var _ connector.Strategy = (*tableStrategy)(nil)
+
+// Table is the strategy table: whole rows, as many in a chunk as fit. A row that does not fit is cut between cells, with
+// the key columns repeated in the context, and a cell that does not fit as text. Records of JSON Lines are rows whose
+// headers are their top-level keys (mode rows), or stay as they are. What stands around tables is cut as markdown does.
+//
+// Cell values are written unchanged in the modes rows and markdown, line ends and bars included; html and json escape
+// what their syntax asks for. Tables of a Markdown document keep their own text in mode markdown.
+func Table() connector.StrategyPlugin {
+	return connector.Define("table", "Whole rows of tables and records, each with its headers",
+		tableDefaults(),
+		func(_ context.Context, c *TableConfig, env connector.StrategyEnv) (connector.Strategy, error) {
+			if err := c.Validate(); err != nil {
+				return nil, fmt.Errorf("table: %w", err)
+			}
+			b, err := c.open(env, blockCaps)
+			if err != nil {
+				return nil, fmt.Errorf("table: %w", err)
+			}
+			d := tableDefaults()
+			s := &tableStrategy{b: b, c: *c}
+			s.c.Mode, s.c.Template = orText(c.Mode, d.Mode), orText(c.Template, d.Template)
+			s.c.Separator = orText(c.Separator, d.Separator)
+			return s, nil
+		})
+}
+
+func orText(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+// Info describes the strategy.
+func (s *tableStrategy) Info() connector.StrategyInfo {
+	return connector.StrategyInfo{Name: "table", Version: 1, Caps: s.b.caps}
+}
+
+// Chunks cuts one document. Of a table it holds about three chunks at a time.
+func (s *tableStrategy) Chunks(ctx context.Context, _ *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
+	return func(yield func(connector.Chunk, error) bool) {
+		cutBlocks(ctx, s.b, layout{prefix: true}, &tableWriter{s: s}, elements)(yield)
+	}
+}
+
+// tableWriter gathers rows until they make a chunk.
+type tableWriter struct {
+	s     *tableStrategy
+	f     *flow
+	t     tableHead
+	open  bool
+	queue []tableRow
+	tail  []tableRow // the last chunk's rows, for the overlap
+	x     int        // units before the next row
+	seq   int
+	a     anchorer
+	found map[int]bool
+}
+
+// tableHead is what the rows of one table share.
+type tableHead struct {
+	record  bool // JSON records: each row has its own names
+	id      int
+	sheet   string
+	names   []string
+	header  string // for mode markdown: the rendered header lines
+	span    connector.Span
+	mode    string
+	page    int
+	caption string
+	keys    map[int]bool
+	told    bool // a chunk has the header's place among its context spans
+}
+
+// tableRow is a row as it is written.
+type tableRow struct {
+	text   string // with its line end
+	size   int
+	x, seq int
+	number int
+	names  []string
+	cells  []string
+	span   connector.Span
+}
+
+// owns tells tables with rows, and records in mode rows.
+func (w *tableWriter) owns(el *connector.Element) bool {
+	switch {
+	case el.Kind == connector.KindRecord:
+		return w.s.c.Mode == "rows"
+	case el.Kind != connector.KindTable || el.Table == nil || len(el.Table.Rows) == 0:
+		return false
+	}
+	return w.s.c.Mode != "markdown" || !isMarkdownTable(el.Table.HeaderText)
+}
+
+// isMarkdownTable tells a header that ends in a Markdown table's separator line.
+func isMarkdownTable(header string) bool {
+	header = strings.TrimRight(header, " \t\r\n")
+	line := header[strings.LastIndexAny(header, "\r\n")+1:]
+	return strings.Contains(line, "-") && strings.Trim(line, "|-: \t>") == ""
+}
+
+// take adds the rows of el.
+func (w *tableWriter) take(f *flow, el connector.Element) bool {
+	w.f = f
+	if el.Kind == connector.KindRecord {
+		return w.record(&el)
+	}
+	t := el.Table
+	if !w.open || w.t.record || w.t.id != t.ID {
+		w.close(f)
+		w.start(t, el.Page)
+	}
+	at := el.Span.Start
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		if i == 0 && t.HeaderSpan.Len() > 0 && t.HeaderSpan.Start >= at && t.HeaderSpan.End <= row.Span.Start {
+			w.gap(&el, at, t.HeaderSpan.Start)
+			at = t.HeaderSpan.End
+		}
+		w.gap(&el, at, row.Span.Start)
+		at = max(at, row.Span.End)
+		w.row(tableRow{number: t.FirstRow + i, names: w.t.names, cells: row.Cells, span: row.Span})
+		if w.f.done {
+			return true
+		}
+	}
+	w.gap(&el, at, el.Span.End)
+	return true
+}
+
+// start begins a table.
+func (w *tableWriter) start(t *connector.Table, page int) {
+	w.open = true
+	w.t = tableHead{id: t.ID, sheet: t.Sheet, names: headerNames(t.Header), span: trimmedSpan(t.HeaderText, t.HeaderSpan), mode: w.s.c.Mode, page: page, caption: t.Caption}
+	if w.t.mode == "markdown" {
+		w.t.header = markdownHeader(w.t.names, len(t.Rows[0].Cells))
+		if !w.s.b.within(w.t.header, w.s.b.share(2)) {
+			w.t.mode, w.t.header = "rows", ""
+		}
+	}
+	w.t.keys = keyColumns(w.t.names, w.s.c.KeyColumns)
+	w.restart()
+}
+
+func (w *tableWriter) restart() {
+	w.x, w.a, w.found, w.tail = 0, anchorer{reach: w.s.b.anchorRadius()}, map[int]bool{}, nil
+}
+
+// gap cuts text of a table's element that is in no row, in its place.
+func (w *tableWriter) gap(el *connector.Element, lo, hi int) {
+	if lo >= hi || w.f.done {
+		return
+	}
+	text := el.Text[lo-el.Span.Start : hi-el.Span.Start]
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	w.drain(true)
+	w.restart()
+	w.f.els = append(w.f.els, connector.Element{Kind: connector.KindText, Text: text, Span: connector.Span{Start: lo, End: hi}, Page: el.Page})
+	w.f.flush(false)
+}
+
+// record adds a JSON record.
+func (w *tableWriter) record(el *connector.Element) bool {
+	names, cells, ok := jsonFields(el.Text)
+	if !ok {
+		w.close(w.f)
+		w.f.els = append(w.f.els, *el)
+		w.f.flush(false)
+		return true
+	}
+	if !w.open || !w.t.record {
+		w.close(w.f)
+		w.open = true
+		w.t = tableHead{record: true, mode: "rows", page: el.Page}
+		w.restart()
+		w.seq = 0
+	}
+	w.seq++
+	w.row(tableRow{number: w.seq, names: names, cells: cells, span: el.Span})
+	return true
+}
+
+// close writes the rows held back.
+func (w *tableWriter) close(f *flow) bool {
+	if w.open {
+		w.f = f
+		w.drain(true)
+		w.open = false
+	}
+	return true
+}

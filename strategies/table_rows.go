@@ -1,0 +1,264 @@
+package strategies
+
+import (
+	"slices"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// row queues a row, and writes chunks as soon as they are decided.
+func (w *tableWriter) row(r tableRow) {
+	r.text = w.render(&r)
+	r.size = w.s.b.caps[0].Counter.Count(r.text)
+	w.x += r.size
+	r.x, r.seq = w.x, r.number
+	if w.s.c.RowsPerChunk == 0 {
+		w.a.add(candidate{at: r.seq, x: w.x - r.size, key: rowKey(r.text)})
+	}
+	w.queue = append(w.queue, r)
+	w.drain(false)
+}
+
+// rowKey is a hash of a row (FNV-1a, 64 bits).
+func rowKey(text string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	h ^= h >> 32
+	return h * 0x9E3779B97F4A7C15 >> 4
+}
+
+// drain writes the chunks that are decided: with final all, else those behind which enough rows wait to know the places
+// where packing starts afresh.
+func (w *tableWriter) drain(final bool) {
+	if final {
+		w.a.advance(w.x + w.a.reach + 1)
+	}
+	for _, at := range w.a.found {
+		w.found[at] = true
+	}
+	w.a.found = w.a.found[:0]
+	for len(w.queue) > 0 && !w.f.done {
+		held := w.queue[len(w.queue)-1].x - w.queue[0].x
+		if !final && held <= w.s.b.caps[0].Max+w.a.reach && (w.s.c.RowsPerChunk == 0 || len(w.queue) < w.s.c.RowsPerChunk) {
+			return
+		}
+		w.chunk()
+	}
+}
+
+// chunk writes the first chunk of the queue.
+func (w *tableWriter) chunk() {
+	first := &w.queue[0]
+	from := w.overlap()
+	rows := append(w.tail[from:len(w.tail):len(w.tail)], *first)
+	if len(rows) > 1 && !w.fits(rows) {
+		rows = rows[len(rows)-1:]
+	}
+	repeated := len(rows) - 1
+	if !w.fits(rows) {
+		w.wide(first)
+		w.pop(1)
+		w.tail = nil
+		return
+	}
+	n := 1
+	limit := w.s.c.RowsPerChunk
+	for n < len(w.queue) && (limit == 0 || n < limit) && !w.found[w.queue[n].seq] {
+		rows = append(rows, w.queue[n])
+		if !w.fits(rows) {
+			rows = rows[:len(rows)-1]
+			break
+		}
+		n++
+	}
+	w.write(rows, w.text(rows), "", false)
+	w.tail = rows[repeated:]
+	w.pop(n)
+}
+
+func (w *tableWriter) pop(n int) {
+	for i := range n {
+		delete(w.found, w.queue[i].seq)
+	}
+	w.queue = w.queue[n:]
+}
+
+// overlap is the first of the last chunk's rows to repeat.
+func (w *tableWriter) overlap() int {
+	from, size := len(w.tail), 0
+	for w.s.b.overlap > 0 && from > 0 && size+w.tail[from-1].size <= w.s.b.overlap {
+		from--
+		size += w.tail[from].size
+	}
+	return from
+}
+
+// fits tells whether rows make one chunk. It adds up sizes while they are surely below the cap, and counts near it.
+func (w *tableWriter) fits(rows []tableRow) bool {
+	b := w.s.b
+	if len(b.caps) == 1 && len(rows) > 1 {
+		head := w.headSize()
+		sum := head
+		for i := range rows {
+			sum += rows[i].size
+		}
+		if sum+len(rows) <= b.caps[0].Max {
+			return true
+		}
+		if sum > b.caps[0].Max+1 && b.caps[0].Counter.Name() == unitChars {
+			return false
+		}
+		if sum > b.caps[0].Max+len(rows)+1 {
+			return false
+		}
+	}
+	line, _ := w.f.breadcrumb(w.f.crumb)
+	return b.fitsWhole(line + w.t.header + w.text(rows))
+}
+
+// headSize is what context and frame take in the primary unit.
+func (w *tableWriter) headSize() int {
+	line, _ := w.f.breadcrumb(w.f.crumb)
+	frame := w.frame(nil)
+	if line+w.t.header+frame == "" {
+		return 0
+	}
+	return w.s.b.caps[0].Counter.Count(line + w.t.header + frame)
+}
+
+// write emits a chunk of rows.
+func (w *tableWriter) write(rows []tableRow, text, context string, forced bool) {
+	line, shown := w.f.breadcrumb(w.f.crumb)
+	c := connector.Chunk{
+		Text:        text,
+		Context:     line + w.t.header + context,
+		Headings:    w.f.crumb.path(),
+		Page:        w.t.page,
+		Rendered:    true,
+		ForcedSplit: forced,
+		Spans:       rowSpans(rows),
+		Metadata:    map[string]any{"row_start": rows[0].number, "row_end": rows[len(rows)-1].number},
+	}
+	c.ContextSpans = contextSpans(w.f.crumb, shown, nil)
+	if w.t.span.Len() > 0 {
+		c.ContextSpans = append(c.ContextSpans, w.t.span)
+	}
+	if !w.t.record {
+		c.Metadata["table"] = w.t.id
+	}
+	if w.t.sheet != "" {
+		c.Metadata["sheet"] = w.t.sheet
+	}
+	if w.t.caption != "" {
+		c.Metadata["caption"] = w.t.caption
+	}
+	w.f.emit(c)
+}
+
+// rowSpans joins the spans of rows that follow each other.
+func rowSpans(rows []tableRow) []connector.Span {
+	var out []connector.Span
+	for i := range rows {
+		s := rows[i].span
+		if n := len(out); n > 0 && s.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, s.End)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// wide writes a row that does not fit: groups of its cells, the key columns above all but the first.
+func (w *tableWriter) wide(r *tableRow) {
+	header, mode := w.t.header, w.t.mode
+	if mode == "markdown" || mode == "html" {
+		w.t.header, w.t.mode = "", "rows"
+	}
+	defer func() { w.t.header, w.t.mode = header, mode }()
+	row := []tableRow{*r}
+	keys := w.keys(r)
+	for i := 0; i < len(r.cells) && !w.f.done; {
+		above := keys
+		if i == 0 {
+			above = ""
+		}
+		j := i
+		for j < len(r.cells) && w.holds(above, w.pairs(r, i, j+1)) {
+			j++
+		}
+		if j > i {
+			if text := w.pairs(r, i, j); text != "" {
+				w.write(row, text, above, false)
+			}
+			i = j
+			continue
+		}
+		w.cell(row, r, i, above)
+		i++
+	}
+}
+
+// holds tells whether text below the breadcrumb and a context keeps the caps.
+func (w *tableWriter) holds(context, text string) bool {
+	line, _ := w.f.breadcrumb(w.f.crumb)
+	return w.s.b.fitsWhole(line + w.t.header + context + text)
+}
+
+// keys are the key columns of a row as a context, or empty where they would take more than a quarter of the cap.
+func (w *tableWriter) keys(r *tableRow) string {
+	keys := w.t.keys
+	if w.t.record {
+		keys = keyColumns(r.names, w.s.c.KeyColumns)
+	}
+	cols := make([]int, 0, len(keys))
+	for i := range keys {
+		if i < len(r.cells) {
+			cols = append(cols, i)
+		}
+	}
+	slices.Sort(cols)
+	line := ""
+	for _, i := range cols {
+		if pair := w.pair(r, i); pair != "" {
+			if line != "" {
+				line += w.s.c.Separator
+			}
+			line += pair
+		}
+	}
+	if line == "" {
+		return ""
+	}
+	if line += "\n"; !w.s.b.within(line, w.s.b.share(4)) {
+		return ""
+	}
+	return line
+}
+
+// cell writes a cell that is too long for one chunk, in pieces. The first starts with its header, which stands above
+// the others.
+func (w *tableWriter) cell(row []tableRow, r *tableRow, i int, above string) {
+	text := w.pair(r, i)
+	m := w.s.b.measure(text)
+	again := above
+	if name := nameOf(r.names, i); name != "" {
+		if again += name + ":\n"; !w.s.b.within(again, w.s.b.share(3)) {
+			again = above
+		}
+	}
+	line, _ := w.f.breadcrumb(w.f.crumb)
+	for k, p := range m.splitText(0, len(text), w.s.b.room(line+w.t.header+again), defaultSeparators()) {
+		lo, hi := trimSpan(text, p.Start, p.End)
+		if lo == hi {
+			continue
+		}
+		context := again
+		if k == 0 {
+			context = above
+		}
+		w.write(row, text[lo:hi], context, true)
+	}
+}
