@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // alphabet are the pieces of random texts, chosen to meet each other's rules.
@@ -115,4 +117,45 @@ func FuzzRuler(f *testing.F) {
 			checkRuler(t, get(t, name), text, ranges)
 		}
 	})
+}
+
+// TestFurthest compares with a search through all places.
+func TestFurthest(t *testing.T) {
+	prose := strings.Repeat("Words of the usual kind, and 中文的句子。Numbers 12345 too.\r\n\r\n", 20)
+	long := strings.Repeat("没有标点的长句子", 100) + strings.Repeat("👩‍👧e\u0301", 50) + strings.Repeat("aGVsbG8gd29ybGQ", 100)
+	for _, name := range encodings {
+		e := get(t, name)
+		for _, text := range []string{prose, long, prose + long + prose} {
+			r := e.Ruler(text)
+			for _, max := range []int{1, 2, 3, 7, 30, 200} {
+				for i := 0; i < len(text); {
+					j := r.Furthest(i, len(text), max)
+					if j == i {
+						i = nextCluster(text, i) // one cluster is more than max
+						continue
+					}
+					if n := e.Count(text[i:j]); n > max {
+						t.Fatalf("%s: %d tokens in %q, want at most %d", name, n, text[i:j], max)
+					}
+					next := nextCluster(text, j)
+					if r.pre.has(j) && r.pre.ceil(j+1, len(text)) <= j+cutLonger {
+						next = r.pre.ceil(j+1, len(text))
+					}
+					if j < len(text) && next > j && e.Count(text[i:next]) <= max && r.clusterStart(i, next) {
+						t.Fatalf("%s: Furthest(%d, max %d) = %d, but %d fits: %q", name, i, max, j, next, text[i:next])
+					}
+					i = j
+				}
+			}
+		}
+	}
+}
+
+// nextCluster returns the end of the grapheme cluster at p.
+func nextCluster(text string, p int) int {
+	it := graphemes.FromString(text[p:])
+	if !it.Next() {
+		return p
+	}
+	return p + it.End()
 }
