@@ -81,8 +81,36 @@ func parsePattern(line string) (pattern, bool) {
 		p.literal = !strings.ContainsAny(line, `*?[\`)
 		return p, true
 	}
-	p.segments = strings.Split(line, "/")
+	p.segments = splitPattern(line)
 	return p, true
+}
+
+// splitPattern cuts a pattern at its slashes, quoted ones too. A segment of more than two stars means two.
+func splitPattern(line string) []string {
+	var out []string
+	start := 0
+	cut := func(end int) {
+		segment := line[start:end]
+		if len(segment) > 2 && strings.Trim(segment, "*") == "" {
+			segment = "**"
+		}
+		out = append(out, segment)
+	}
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && i+1 < len(line) && line[i+1] == '/':
+			cut(i)
+			i++
+			start = i + 1
+		case line[i] == '\\':
+			i++
+		case line[i] == '/':
+			cut(i)
+			start = i + 1
+		}
+	}
+	cut(len(line))
+	return out
 }
 
 // trimSpaces drops spaces at the end of a line, but for one that a backslash quotes.

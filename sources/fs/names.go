@@ -32,9 +32,7 @@ func readNames(f *os.File, keep func(string) bool) (names, error) {
 			if len(name) > 1<<16-1 || uint64(len(n.block)) > maxBlock {
 				return names{}, errors.New("too many names in one folder")
 			}
-			n.offsets = append(n.offsets, uint32(len(n.block)))
-			n.block = binary.LittleEndian.AppendUint16(n.block, uint16(len(name)))
-			n.block = append(n.block, name...)
+			n.add(name)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -45,6 +43,12 @@ func readNames(f *os.File, keep func(string) bool) (names, error) {
 	}
 	slices.SortFunc(n.offsets, func(a, b uint32) int { return bytes.Compare(n.at(a), n.at(b)) })
 	return n, nil
+}
+
+func (n *names) add(name string) {
+	n.offsets = append(n.offsets, uint32(len(n.block)))
+	n.block = binary.LittleEndian.AppendUint16(n.block, uint16(len(name)))
+	n.block = append(n.block, name...)
 }
 
 func (n *names) at(offset uint32) []byte {
