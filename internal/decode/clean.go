@@ -249,3 +249,17 @@ func firstHigh(s []byte) int {
 	}
 	return i
 }
+
+// Cleaner cleans pieces of text that came into being after decoding, such as characters written as entities. Pos
+// of its drops counts over all its output. The zero value is ready.
+type Cleaner struct{ c cleaner }
+
+// Clean is s as a Reader would give it. Each piece stands for itself.
+func (c *Cleaner) Clean(s string) string {
+	c.c.skipLF, c.c.inWord, c.c.tags = false, false, false
+	out, _ := c.c.run(make([]byte, 0, len(s)), []byte(s), true)
+	return string(out)
+}
+
+// Dropped is all that was left out.
+func (c *Cleaner) Dropped() []Drop { return c.c.log.all() }

@@ -17,9 +17,6 @@ func TextElements(ctx context.Context, text io.Reader, drops *Reader, pos int) i
 		paragraphs := NewParagraphs(text)
 		for {
 			piece, err := paragraphs.Next()
-			if err == nil {
-				err = ctx.Err()
-			}
 			if errors.Is(err, io.EOF) {
 				YieldDrops(drops, math.MaxInt, yield)
 				return
@@ -29,6 +26,10 @@ func TextElements(ctx context.Context, text io.Reader, drops *Reader, pos int) i
 				return
 			}
 			if !YieldDrops(drops, pos, yield) {
+				return
+			}
+			if err := ctx.Err(); err != nil {
+				yield(connector.Element{}, err)
 				return
 			}
 			span := connector.Span{Start: pos, End: pos + len(piece)}

@@ -1,0 +1,137 @@
+// Package html parses web pages into headings, paragraphs, lists, tables, code and quotes, in document order.
+//
+// The parsed text is made from the page: white space collapsed as browsers do, blocks separated by blank lines, list items with
+// markers, tables as rows of cells between "|", preformatted text unchanged. Scripts, hidden elements, comments
+// and navigation are left out and reported. Navigation stays where it holds most of the page.
+//
+// # Config
+//
+// max_tree_size bounds the documents for which a tree is built.
+//
+// # Limits
+//
+// Over max_tree_size the source is read as plain paragraphs; a dropped element of reason "markup without text" says so.
+// Containers nested deeper than 200 lose their structure, not their text.
+package html
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/decode"
+)
+
+// DefaultMaxTreeSize is the default of max_tree_size, in bytes.
+const DefaultMaxTreeSize = 32 << 20
+
+// Config is the configuration of the parser.
+type Config struct {
+	MaxTreeSize     int  `yaml:"max_tree_size" doc:"documents over this many bytes are read as plain paragraphs"`
+	KeepBoilerplate bool `yaml:"keep_boilerplate" doc:"keep navigation, footers and asides"`
+}
+
+// Validate checks the configuration.
+func (c *Config) Validate() error {
+	if c.MaxTreeSize < 1 {
+		return errors.New("max_tree_size must be at least 1")
+	}
+	return nil
+}
+
+// Parser yields the blocks of web pages.
+type Parser struct{ cfg Config }
+
+var _ connector.Parser = (*Parser)(nil)
+
+// Plugin registers the parser.
+func Plugin() connector.ParserPlugin {
+	return connector.Define("html", "HTML and XHTML: blocks in document order, without boilerplate.", defaults(), open)
+}
+
+func defaults() Config { return Config{MaxTreeSize: DefaultMaxTreeSize} }
+
+func open(_ context.Context, c *Config, _ connector.Env) (connector.Parser, error) {
+	return New(*c), nil
+}
+
+// New returns a parser.
+func New(cfg Config) *Parser { return &Parser{cfg: cfg} }
+
+// Info names the parser.
+func (p *Parser) Info() connector.ParserInfo {
+	return connector.ParserInfo{Name: "html", Version: 1}
+}
+
+// Parse yields the blocks of the page.
+func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) iter.Seq2[connector.Element, error] {
+	return func(yield func(connector.Element, error) bool) {
+		src := decode.NewReader(r, decode.Options{Declared: declaredCharset})
+		text, whole, err := src.ReadUpTo(p.cfg.MaxTreeSize)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield(connector.Element{}, fmt.Errorf("html: %w", err))
+			return
+		}
+		if !whole {
+			p.plain(ctx, io.MultiReader(strings.NewReader(text), src), src, yield)
+			return
+		}
+		for _, el := range p.elements(text, src) {
+			if err := ctx.Err(); err != nil {
+				yield(connector.Element{}, fmt.Errorf("html: %w", err))
+				return
+			}
+			if !yield(el, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Parser) plain(ctx context.Context, text io.Reader, src *decode.Reader, yield func(connector.Element, error) bool) {
+	note := fmt.Sprintf("over max_tree_size (%d bytes): read as plain paragraphs", p.cfg.MaxTreeSize)
+	if !yield(connector.Element{Kind: connector.KindDropped, Reason: connector.DropMarkup, Text: note}, nil) {
+		return
+	}
+	for el, err := range decode.TextElements(ctx, text, src, 0) {
+		if err != nil {
+			err = fmt.Errorf("html: %w", err)
+		}
+		if !yield(el, err) || err != nil {
+			return
+		}
+	}
+}
+
+// elements are the blocks of the page and what was left out.
+func (p *Parser) elements(text string, src *decode.Reader) []connector.Element {
+	b := newBuilder(text)
+	b.build()
+	w := newWriter(p.cfg.KeepBoilerplate)
+	for _, d := range append(src.Dropped(), b.clean.Dropped()...) {
+		// Places in the source mean nothing in the text made from it.
+		el := d.Element()
+		el.Span = connector.Span{}
+		w.els = append(w.els, el)
+	}
+	w.page(b.root, b.title)
+	return w.finish()
+}
+
+var charsetPattern = regexp.MustCompile(`(?i)(?:charset\s*=\s*["']?|<\?xml[^>]{0,100}encoding\s*=\s*["'])\s*([a-z0-9_:.-]{2,40})`)
+
+// declaredCharset is what a meta element or XML declaration in the first bytes says.
+func declaredCharset(head []byte) string {
+	if m := charsetPattern.FindSubmatch(head[:min(len(head), 4096)]); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
