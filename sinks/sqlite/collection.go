@@ -137,6 +137,7 @@ type row struct {
 	embed    any // NULL where it is context + content
 	vector   []float32
 	terms    string
+	length   uint32 // number of terms
 }
 
 func (c *Collection) encode(p *connector.Point) (row, error) {
@@ -149,6 +150,7 @@ func (c *Collection) encode(p *connector.Point) (row, error) {
 	}
 	r.vector = p.Vector
 	r.terms = string(ngrams.Append(make([]byte, 0, len(p.EmbedText)*3/2), p.EmbedText))
+	r.length = uint32(strings.Count(r.terms, " ")) //nolint:gosec // bounded by the text
 	return r, nil
 }
 
@@ -172,12 +174,13 @@ type writer struct {
 	ctx    context.Context //nolint:containedctx // lives as long as the call that made it
 	tx     *sql.Tx
 	c      *Collection
-	blocks map[int64][]byte // changed vector blocks; nil ones are to be deleted
+	blocks map[int64][]byte // changed vector blocks; empty ones are to be deleted
+	terms  map[int64]uint32 // changed numbers of terms, by slot
 }
 
 func (c *Collection) write(ctx context.Context, change func(*writer) error) error {
 	return inTx(ctx, c.files.write, func(tx *sql.Tx) error {
-		w := &writer{ctx: ctx, tx: tx, c: c, blocks: map[int64][]byte{}}
+		w := &writer{ctx: ctx, tx: tx, c: c, blocks: map[int64][]byte{}, terms: map[int64]uint32{}}
 		res, err := tx.ExecContext(ctx, `UPDATE kbsync_collections SET version = version + 1 WHERE number = ?`, c.registration.number)
 		if err != nil {
 			return err
@@ -188,7 +191,7 @@ func (c *Collection) write(ctx context.Context, change func(*writer) error) erro
 		if err := change(w); err != nil {
 			return err
 		}
-		return w.flush()
+		return errors.Join(w.flush(), w.flushLengths())
 	})
 }
 
@@ -240,16 +243,31 @@ func (w *writer) insert(rows []row, slots []int64) error {
 			r := &rows[i]
 			return append(a, slots[i], r.record.Content, r.record.Context, r.embed)
 		}),
-		w.bulk("@fts(rowid, terms)", 2, len(rows), func(i int, a []any) []any {
-			if rows[i].vector == nil {
-				return a
-			}
-			return append(a, slots[i], rows[i].terms)
-		}),
+		w.index(rows, slots),
 	)
 }
 
-// bulk inserts n rows of cols values, several to a statement. A row for which bind adds nothing is left out.
+// index writes the terms, one row a statement: a statement of several rows opens a savepoint, at which FTS5 writes out
+// what it has gathered, and a batch then leaves dozens of small segments to merge. For the same reason it comes last.
+func (w *writer) index(rows []row, slots []int64) error {
+	insert, err := w.tx.PrepareContext(w.ctx, w.c.tables.sql(`INSERT INTO @fts(rowid, terms) VALUES(?, ?)`))
+	if err != nil {
+		return err
+	}
+	defer insert.Close() //nolint:errcheck // its errors were those of Exec
+	for i := range rows {
+		if rows[i].vector == nil {
+			continue
+		}
+		if _, err := insert.ExecContext(w.ctx, slots[i], rows[i].terms); err != nil {
+			return err
+		}
+		w.terms[slots[i]] = rows[i].length
+	}
+	return nil
+}
+
+// bulk inserts n rows of cols values, several to a statement.
 func (w *writer) bulk(into string, cols, n int, bind func(i int, args []any) []any) error {
 	const perStatement = 50
 	tuple := "(?" + strings.Repeat(",?", cols-1) + ")"
@@ -306,6 +324,7 @@ func (w *writer) release(slots map[string]int64) error {
 		if err := w.clearVector(slot); err != nil {
 			return err
 		}
+		w.terms[slot] = 0
 	}
 	return w.bulk("@free(slot)", 1, len(freed), func(i int, a []any) []any { return append(a, freed[i]) })
 }

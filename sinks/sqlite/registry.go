@@ -81,9 +81,9 @@ func find(ctx context.Context, q querier, collection, generation string) (*regis
 // A point has a slot, the integer key of its rows: below storeOnly where it has a vector, at or above it otherwise.
 // Points holds what identifies and filters, payload what moves when a neighbour changes, texts the long strings,
 // vectors a blob of several slots' vectors (see layout), free the slots of deleted points, fts the terms of the embedded
-// texts (contentless: no second copy of the text).
+// texts (contentless: no second copy of the text), vocab the way into its postings, lengths their numbers of terms.
 type tables struct {
-	points, payload, texts, vectors, free, fts string
+	points, payload, texts, vectors, free, fts, vocab, lengths string
 }
 
 // storeOnly is the first slot of points without a vector, which take no room among the vectors.
@@ -91,13 +91,13 @@ const storeOnly = int64(1) << 40
 
 func newTables(number int64) tables {
 	name := func(s string) string { return fmt.Sprintf("kbsync_%s_%d", s, number) }
-	return tables{name("points"), name("payload"), name("texts"), name("vectors"), name("free"), name("fts")}
+	return tables{name("points"), name("payload"), name("texts"), name("vectors"), name("free"), name("fts"), name("vocab"), name("lengths")}
 }
 
 // sql fills in the table names of a statement.
 func (t tables) sql(query string) string {
 	return strings.NewReplacer("@points", t.points, "@payload", t.payload, "@texts", t.texts, "@vectors", t.vectors,
-		"@free", t.free, "@fts", t.fts).Replace(query)
+		"@free", t.free, "@fts", t.fts, "@vocab", t.vocab, "@lengths", t.lengths).Replace(query)
 }
 
 func (t tables) ddl() string {
@@ -109,9 +109,11 @@ CREATE TABLE @texts(slot INTEGER PRIMARY KEY, content TEXT NOT NULL, context TEX
 CREATE TABLE @vectors(block INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE @free(slot INTEGER PRIMARY KEY);
 CREATE VIRTUAL TABLE @fts USING fts5(terms, content='', contentless_delete=1, tokenize='ascii');
+CREATE VIRTUAL TABLE @vocab USING fts5vocab(@fts, 'instance');
+CREATE TABLE @lengths(block INTEGER PRIMARY KEY, data BLOB NOT NULL);
 `)
 }
 
 func (t tables) drop() string {
-	return t.sql(`DROP TABLE @points; DROP TABLE @payload; DROP TABLE @texts; DROP TABLE @vectors; DROP TABLE @free; DROP TABLE @fts`)
+	return t.sql(`DROP TABLE @points; DROP TABLE @payload; DROP TABLE @texts; DROP TABLE @vectors; DROP TABLE @free; DROP TABLE @vocab; DROP TABLE @fts; DROP TABLE @lengths`)
 }

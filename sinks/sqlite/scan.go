@@ -16,7 +16,7 @@ import (
 // hands them each row in place, which spares copying hundreds of megabytes of vectors a query.
 type scans struct {
 	next   atomic.Int64
-	active sync.Map // int64 → *denseScan, *lexicalScan or *metadataScan
+	active sync.Map // int64 → *denseScan, *postings or *metadataScan
 }
 
 // begin gives a search a handle; done takes it back.
@@ -71,24 +71,6 @@ func (d *denseScan) row(args []driver.Value) (driver.Value, error) {
 			continue
 		}
 		d.top.add(slot, float64(dot(d.query, data[4:size]))*float64(factor)*float64(d.factor))
-	}
-	return nil, nil
-}
-
-// lexicalScan collects the rows that a full-text query matches. Arguments: slot, rank (lower is better).
-type lexicalScan struct {
-	allowed *slotSet
-	top     *topK
-}
-
-func (l *lexicalScan) row(args []driver.Value) (driver.Value, error) {
-	slot, ok1 := args[0].(int64)
-	rank, ok2 := args[1].(float64)
-	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("full-text row of types %T, %T", args[0], args[1])
-	}
-	if l.allowed.has(slot) {
-		l.top.add(slot, -rank)
 	}
 	return nil, nil
 }

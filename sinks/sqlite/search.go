@@ -15,7 +15,6 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/fusion"
-	"github.com/kbsync/kbsync/internal/ngrams"
 )
 
 // hybridFactor: each side of a hybrid query contributes this many times k candidates, and at least hybridLeast.
@@ -28,7 +27,7 @@ const (
 func searchWorkers() int { return min(4, runtime.GOMAXPROCS(0)) }
 
 // Search implements [connector.Collection]. Dense scores are the cosine, the dot product, or minus the Euclidean
-// distance; lexical ones BM25 as FTS5 computes it; hybrid ones those of the fusion.
+// distance; lexical ones BM25; hybrid ones those of the fusion.
 func (c *Collection) Search(ctx context.Context, q connector.Query) ([]connector.Hit, error) {
 	if err := c.checkQuery(&q); err != nil {
 		return nil, err
@@ -201,37 +200,6 @@ func (c *Collection) dense(ctx context.Context, s *snapshot, query []float32, k 
 		return nil, err
 	}
 	return merge(parts), nil
-}
-
-// lexical asks the full-text index for points with any term of the question.
-func (c *Collection) lexical(ctx context.Context, tx querier, question string, k int, allowed *slotSet) ([]scored, error) {
-	match := matchExpression(ngrams.Query(question))
-	if match == "" {
-		return nil, nil
-	}
-	scan := &lexicalScan{allowed: allowed, top: newTopK(k)}
-	handle, done := c.sink.scans.begin(scan)
-	defer done()
-	// The function stands in the WHERE clause, as FTS5 computes ranks in no aggregate; it returns NULL, so there are no rows.
-	var none int
-	err := tx.QueryRowContext(ctx, c.tables.sql(`SELECT 1 FROM @fts WHERE @fts MATCH ? AND kbsync_row(?, rowid, bm25(@fts))`), match, handle).Scan(&none)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	return merge([]*topK{scan.top}), nil
-}
-
-// matchExpression is an FTS5 expression: any of the terms. Terms hold letters, marks and digits alone, and stand in
-// quotes, so nothing in a question is syntax.
-func matchExpression(terms []ngrams.Term) string {
-	parts := make([]string, len(terms))
-	for i, t := range terms {
-		parts[i] = `"` + t.Text + `"`
-		if t.Prefix {
-			parts[i] += "*"
-		}
-	}
-	return strings.Join(parts, " OR ")
 }
 
 // identities maps slots to ids and back.
