@@ -23,6 +23,7 @@ type layout struct {
 	headingOut bool // headings stand in the context alone
 	prefix     bool // the breadcrumb stands in the context
 	titles     bool // one more chunk for each heading
+	window     int  // the size from which on a heading may end a window
 }
 
 // section is a heading with the elements up to the next heading, or the elements before the first one.
@@ -66,7 +67,10 @@ const (
 )
 
 func newFlow(b *budget, lay layout, yield func(connector.Chunk, error) bool) *flow {
-	f := &flow{b: b, lay: lay, yield: yield, next: windowSize}
+	if lay.window == 0 {
+		lay.window = windowSize
+	}
+	f := &flow{b: b, lay: lay, yield: yield, next: lay.window}
 	f.limit = b.share(breadcrumbShare)
 	f.out.f = f
 	return f
@@ -145,7 +149,7 @@ func (f *flow) tryFlush(el *connector.Element) {
 	if k >= 0 && w.secs[k].level == el.Level && !w.fits(w.start(k), len(w.text), nil) {
 		f.cut(w)
 		f.begun = true
-		f.next = windowSize
+		f.next = f.lay.window
 		return
 	}
 	f.crumb = w.before
@@ -168,7 +172,7 @@ func (f *flow) flush(final bool) {
 		f.cut(w)
 	}
 	f.begun = true
-	f.next = windowSize
+	f.next = f.lay.window
 	f.out.flush()
 }
 

@@ -53,10 +53,12 @@ func (c *crumb) open(el *connector.Element, base int, text string) *crumb {
 
 // oneLine joins the words of a title that holds line ends or tabs.
 func oneLine(title string) string {
-	if !strings.ContainsAny(title, "\n\r\t\v\f\u2028\u2029\u0085") {
-		return strings.TrimSpace(title)
+	for i := range len(title) {
+		if title[i] < ' ' {
+			return strings.Join(strings.Fields(title), " ")
+		}
 	}
-	return strings.Join(strings.Fields(title), " ")
+	return strings.TrimSpace(title)
 }
 
 // path lists the titles from the outermost heading. It is shared: callers do not change it.

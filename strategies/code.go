@@ -126,7 +126,11 @@ func (k *coder) pack(regions []region, sc *scope) {
 		for j < len(regions) && !restart[j] && k.fits(r.lo, regions[j].hi, x) {
 			j++
 		}
-		k.add(regions[i:j], in, x)
+		if in != sc { // the declaration's own header is here
+			k.addDraft(regions[i:j], in, x, []*connector.Element{sc.el})
+		} else {
+			k.add(regions[i:j], in, x)
+		}
 		i = j
 	}
 }
@@ -149,14 +153,18 @@ func (k *coder) context(sc *scope, lo, hi int) (x *extra, ok bool) {
 
 // add makes a chunk of regions.
 func (k *coder) add(regions []region, sc *scope, x *extra) {
-	first, last := &regions[0], &regions[len(regions)-1]
-	d := draft{lo: first.lo, hi: last.hi, extra: x, first: first.top, last: last.top + 1, scope: sc}
+	var syms []*connector.Element
 	for i := range regions {
 		if regions[i].el != nil {
-			d.syms = append(d.syms, regions[i].el)
+			syms = append(syms, regions[i].el)
 		}
 	}
-	k.w.f.out.add(k.w, d)
+	k.addDraft(regions, sc, x, syms)
+}
+
+func (k *coder) addDraft(regions []region, sc *scope, x *extra, syms []*connector.Element) {
+	first, last := &regions[0], &regions[len(regions)-1]
+	k.w.f.out.add(k.w, draft{lo: first.lo, hi: last.hi, extra: x, first: first.top, last: last.top + 1, scope: sc, syms: syms})
 }
 
 // divide cuts a region that does not fit.

@@ -109,7 +109,10 @@ func (x *extra) slice(k *coder, span connector.Span, detail int) {
 	for lo > 0 && (text[lo-1] == ' ' || text[lo-1] == '\t') {
 		lo--
 	}
-	lo, hi = trimSpan(text, lo, hi)
+	if n := len(x.spans); n > 0 { // declarations on one line
+		lo = max(lo, x.spans[n-1].End-k.w.base)
+	}
+	lo, hi = trimSpan(text, min(lo, hi), hi)
 	if detail == docLine {
 		hi = docLineEnd(text, lo, hi)
 	}

@@ -11,19 +11,31 @@ import (
 	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/markdown"
 )
 
 // markdownElements parses a text.
 func markdownElements(tb testing.TB, text string) []connector.Element {
 	tb.Helper()
-	return parsed(tb, markdown.New(64<<20), text)
+	return parsed(tb, markdown.New(64<<20), "x.md", text)
 }
 
-func parsed(tb testing.TB, p connector.Parser, text string) []connector.Element {
+// codeElements parses a source file, the language told by its name.
+func codeElements(tb testing.TB, path, text string) []connector.Element {
+	tb.Helper()
+	plugin := code.Plugin()
+	p, err := plugin.Open(context.Background(), plugin.Config(), connector.Env{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return parsed(tb, p, path, text)
+}
+
+func parsed(tb testing.TB, p connector.Parser, path, text string) []connector.Element {
 	tb.Helper()
 	var els []connector.Element
-	for el, err := range p.Parse(context.Background(), &connector.Document{Path: "x"}, bytes.NewReader([]byte(text))) {
+	for el, err := range p.Parse(context.Background(), &connector.Document{Path: path}, bytes.NewReader([]byte(text))) {
 		if err != nil {
 			tb.Fatal(err)
 		}
