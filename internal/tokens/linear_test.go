@@ -69,7 +69,7 @@ func TestLongRuns(t *testing.T) {
 func TestRulerIsLinear(t *testing.T) {
 	for _, name := range encodings {
 		e := get(t, name)
-		for _, text := range hostileTexts(50_000) {
+		for _, text := range hostileTexts(20_000) {
 			r := e.Ruler(text)
 			s := new(search)
 			for _, max := range []int{100, 512} {

@@ -3,37 +3,51 @@ package tokens
 import "math/bits"
 
 // memo remembers where the tokens of short pre-tokens end. It has a fixed size:
-// a new piece takes the place of an old one. What it holds changes no result.
-type memo [1 << memoBits]struct {
+// in each set of two, a new piece takes the place of the one used longer ago.
+// What it holds changes no result.
+type memo [1 << memoBits][2]memoEntry
+
+type memoEntry struct {
 	low  uint64 // the first eight bytes of the piece
 	high uint64 // the other bytes, the length at lengthAt, the ends at endsAt
 }
 
 const (
-	memoBits = 14
+	memoBits = 13
 	memoMax  = 13 // bytes of a piece at most
 	lengthAt = (memoMax - 8) * 8
 	endsAt   = 48
 )
+
+func (m *memoEntry) is(low, high uint64) bool {
+	return m.low == low && (m.high^high)<<(64-endsAt) == 0
+}
 
 // ends returns a bit for each byte of the pre-token text[p:q] that is the last
 // of a token; the piece must have 1 to memoMax bytes.
 func (s *search) ends(v *vocab, text string, p, q int) uint16 {
 	low, high := memoKey(text, p, q)
 	const c, d = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-	at := &s.memo[(low^bits.RotateLeft64(high*c, 32))*d>>(64-memoBits)]
-	if at.low == low && (at.high^high)<<(64-endsAt) == 0 {
-		return uint16(at.high >> endsAt)
+	set := &s.memo[(low^bits.RotateLeft64(high*c, 32))*d>>(64-memoBits)]
+	if !set[0].is(low, high) {
+		set[0], set[1] = set[1], set[0]
+		if !set[0].is(low, high) {
+			set[0] = memoEntry{low, high | s.endsOf(v, text[p:q])<<endsAt}
+		}
 	}
+	return uint16(set[0].high >> endsAt)
+}
+
+// endsOf is ends without memory.
+func (s *search) endsOf(v *vocab, piece string) uint64 {
 	s.stack = s.stack[:0]
-	s.encode(v, text[p:q], none, nil)
-	var ends uint16
+	s.encode(v, piece, none, nil)
+	var ends uint64
 	end := -1
 	for _, t := range s.stack {
 		end += int(v.length[t])
 		ends |= 1 << end
 	}
-	at.low, at.high = low, high|uint64(ends)<<endsAt
 	return ends
 }
 
