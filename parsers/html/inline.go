@@ -60,6 +60,9 @@ func (l *line) br() {
 // take gives the text without white space around it and empties the line.
 func (l *line) take() string {
 	s := strings.Trim(string(l.buf), " \t\n")
+	if strings.TrimSpace(s) == "" { // no-break spaces alone
+		s = ""
+	}
 	l.buf = l.buf[:0]
 	l.space, l.newline = false, false
 	return s

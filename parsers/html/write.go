@@ -22,6 +22,7 @@ type writer struct {
 	line    line
 	image   string // the line's text so far, if that is an image's alone
 	tables  int
+	quotes  int // block quotes around the current block
 }
 
 func newWriter(keepBoilerplate bool) *writer { return &writer{keepAll: keepBoilerplate} }
@@ -82,6 +83,9 @@ func (w *writer) flush() {
 		return
 	}
 	kind := connector.KindText
+	if w.quotes > 0 {
+		kind = connector.KindQuote
+	}
 	if w.image != "" && text == w.image {
 		kind = connector.KindImage
 	}
@@ -144,14 +148,10 @@ func (w *writer) block(k *node) {
 		}
 	case classQuote:
 		w.flush()
-		from := len(w.els)
+		w.quotes++
 		w.walk(k)
 		w.flush()
-		for i := from; i < len(w.els); i++ {
-			if w.els[i].Kind == connector.KindText {
-				w.els[i].Kind = connector.KindQuote
-			}
-		}
+		w.quotes--
 	default:
 		w.flush()
 		w.walk(k)
