@@ -88,6 +88,9 @@ func (d *decoder) plugin(e entry, k *Kinded, config func() any, path string) {
 		return
 	}
 	value := e.value
+	if value.kind == badNode {
+		return
+	}
 	if value.kind == nullNode {
 		value = &node{kind: mapNode, pos: e.keyPos}
 	}

@@ -166,11 +166,14 @@ func load(inputs []input, reg *connector.Registry, opts Options) (*File, error) 
 	file.Dir, file.vault = filepath.Dir(first), &vault{}
 	var errs Errors
 	var root *node
+	unreadable := false
 	for _, in := range inputs {
 		file.Files = append(file.Files, in.name)
-		root = merge(root, readNodes(in.name, in.data, &errs), "")
+		n := readNodes(in.name, in.data, &errs)
+		unreadable = unreadable || n == nil
+		root = merge(root, n, "")
 	}
-	if len(errs) > 0 {
+	if root == nil || unreadable {
 		return nil, errs.sorted()
 	}
 	if root.kind == nullNode {
@@ -182,8 +185,8 @@ func load(inputs []input, reg *connector.Registry, opts Options) (*File, error) 
 	}
 	d.structure(root, reflect.ValueOf(file).Elem(), "")
 	d.check(file, root)
-	if len(d.errs) > 0 {
-		return nil, d.errs.sorted()
+	if errs = append(errs, d.errs...); len(errs) > 0 {
+		return nil, errs.sorted()
 	}
 	return file, nil
 }

@@ -43,7 +43,7 @@ func (d *decoder) fail(pos Position, path, format string, args ...any) {
 
 // value decodes n over what v holds. A null leaves v as it is.
 func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
-	if n.kind == nullNode {
+	if n.kind == nullNode || n.kind == badNode {
 		return
 	}
 	switch v.Type() {
@@ -66,7 +66,7 @@ func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
 			d.yamlValue(n, u, path)
 			return
 		case encoding.TextUnmarshaler:
-			if s, ok := d.text(n, path, "a string"); ok {
+			if s, ok := d.scalarText(n, path); ok {
 				if err := u.UnmarshalText([]byte(s)); err != nil {
 					d.fail(n.pos, path, "%s", d.vault.mask(err.Error()))
 				}
@@ -119,7 +119,7 @@ func (d *decoder) byKind(n *node, v reflect.Value, f field, path string) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		if i, ok := d.integer(n, f, path); ok {
 			if i < 0 || v.OverflowUint(uint64(i)) {
-				d.fail(n.pos, path, "expected a whole number that is not negative")
+				d.fail(n.pos, path, "the number is out of range")
 				return
 			}
 			v.SetUint(uint64(i))
@@ -154,6 +154,14 @@ func (d *decoder) text(n *node, path, want string) (string, bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// scalarText is any scalar as it is written, with its variables expanded, for types that read themselves from text.
+func (d *decoder) scalarText(n *node, path string) (string, bool) {
+	if n.kind == scalarNode && n.tag != "!!str" {
+		return n.value, true
+	}
+	return d.text(n, path, "a single value")
 }
 
 func (d *decoder) allowed(s string, n *node, f field, path string) bool {

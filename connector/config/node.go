@@ -25,6 +25,7 @@ type nodeKind int
 
 const (
 	nullNode nodeKind = iota
+	badNode           // its fault is reported
 	scalarNode
 	listNode
 	mapNode
@@ -60,21 +61,25 @@ func (n *node) what() string {
 	switch n.kind {
 	case nullNode:
 		return "nothing"
+	case badNode:
+		return "a faulty value"
 	case listNode:
 		return "a list"
 	case mapNode:
 		return "a map"
 	}
 	switch n.tag {
-	case "!!int", "!!float":
+	case "!!int":
 		return "a number"
+	case "!!float":
+		return "a decimal number"
 	case "!!bool":
 		return "a boolean"
 	}
 	return "a string"
 }
 
-// readNodes parses one file. The result is a map or null; faults are appended to errs.
+// readNodes parses one file. The result is a map or null, or nil where nothing could be read; faults are appended to errs.
 func readNodes(name string, data []byte, errs *Errors) *node {
 	fail := func(line, col int, format string, args ...any) *node {
 		*errs = append(*errs, &Error{Pos: Position{name, line, col}, Msg: fmt.Sprintf(format, args...)})
@@ -103,8 +108,8 @@ func readNodes(name string, data []byte, errs *Errors) *node {
 		return fail(line, 1, "%s", msg)
 	}
 	c := converter{file: name, errs: errs, open: map[*yaml.Node]bool{}}
-	n := c.convert(root, 0)
-	if n == nil {
+	n := c.convert(root, 0, "")
+	if n.kind == badNode || c.nodes > maxNodes {
 		return nil
 	}
 	if n.kind != mapNode && n.kind != nullNode {
@@ -171,61 +176,57 @@ type converter struct {
 	open  map[*yaml.Node]bool // anchors being expanded
 }
 
-func (c *converter) fail(y *yaml.Node, format string, args ...any) *node {
+func (c *converter) fail(y *yaml.Node, path, format string, args ...any) *node {
 	if len(*c.errs) < maxErrors {
-		*c.errs = append(*c.errs, &Error{Pos: c.pos(y), Msg: fmt.Sprintf(format, args...)})
+		*c.errs = append(*c.errs, &Error{Pos: c.pos(y), Path: path, Msg: fmt.Sprintf(format, args...)})
 	}
-	return nil
+	return &node{kind: badNode, pos: c.pos(y)}
 }
 
 func (c *converter) pos(y *yaml.Node) Position {
 	return Position{c.file, max(y.Line, 1), max(y.Column, 1)}
 }
 
-// convert gives nil after a fault that it reported.
-func (c *converter) convert(y *yaml.Node, depth int) *node {
+// convert gives a badNode after a fault that it reported.
+func (c *converter) convert(y *yaml.Node, depth int, path string) *node {
 	if c.nodes++; c.nodes > maxNodes {
 		if c.nodes == maxNodes+1 {
-			c.fail(y, "the configuration grows beyond %d values, probably through aliases", maxNodes)
+			return c.fail(y, path, "the configuration grows beyond %d values, probably through aliases", maxNodes)
 		}
-		return nil
+		return &node{kind: badNode, pos: c.pos(y)}
 	}
 	if depth > maxDepth {
-		return c.fail(y, "nested more than %d levels deep", maxDepth)
+		return c.fail(y, path, "nested more than %d levels deep", maxDepth)
 	}
 	switch y.Kind {
 	case yaml.DocumentNode:
-		return c.convert(y.Content[0], depth)
+		return c.convert(y.Content[0], depth, path)
 	case yaml.AliasNode:
-		return c.alias(y, depth)
+		return c.alias(y, depth, path)
 	case yaml.SequenceNode:
 		n := &node{kind: listNode, pos: c.pos(y)}
-		for _, item := range y.Content {
-			if v := c.convert(item, depth+1); v != nil {
-				n.items = append(n.items, v)
-			}
+		for i, item := range y.Content {
+			n.items = append(n.items, c.convert(item, depth+1, fmt.Sprintf("%s[%d]", path, i)))
 		}
 		return n
 	case yaml.MappingNode:
-		return c.mapping(y, depth)
+		return c.mapping(y, depth, path)
 	}
-	return c.scalar(y)
+	return c.scalar(y, path)
 }
 
-func (c *converter) alias(y *yaml.Node, depth int) *node {
+func (c *converter) alias(y *yaml.Node, depth int, path string) *node {
 	if c.open[y.Alias] {
-		return c.fail(y, "the anchor %q contains itself", y.Value)
+		return c.fail(y, path, "the anchor %q contains itself", y.Value)
 	}
 	c.open[y.Alias] = true
 	defer delete(c.open, y.Alias)
-	n := c.convert(y.Alias, depth+1)
-	if n != nil {
-		n.pos = c.pos(y)
-	}
+	n := c.convert(y.Alias, depth+1, path)
+	n.pos = c.pos(y)
 	return n
 }
 
-func (c *converter) scalar(y *yaml.Node) *node {
+func (c *converter) scalar(y *yaml.Node, path string) *node {
 	switch tag := y.ShortTag(); tag {
 	case "!!null":
 		return &node{pos: c.pos(y)}
@@ -234,11 +235,11 @@ func (c *converter) scalar(y *yaml.Node) *node {
 	case "!!timestamp", "!!merge":
 		return &node{kind: scalarNode, pos: c.pos(y), tag: "!!str", value: y.Value}
 	default:
-		return c.fail(y, "the YAML tag %q has no meaning in a configuration", y.Tag)
+		return c.fail(y, path, "the YAML tag %q has no meaning in a configuration", y.Tag)
 	}
 }
 
-func (c *converter) mapping(y *yaml.Node, depth int) *node {
+func (c *converter) mapping(y *yaml.Node, depth int, path string) *node {
 	n := &node{kind: mapNode, pos: c.pos(y)}
 	seen := make(map[string]Position, len(y.Content)/2)
 	var merged []*node
@@ -248,22 +249,20 @@ func (c *converter) mapping(y *yaml.Node, depth int) *node {
 			k = k.Alias
 		}
 		if k.Kind != yaml.ScalarNode || k.ShortTag() == "!!null" {
-			c.fail(y.Content[i], "a key must be a single word or string")
+			c.fail(y.Content[i], path, "a key must be a single word or string")
 			continue
 		}
 		if first, dup := seen[k.Value]; dup {
-			c.fail(y.Content[i], "%s: duplicate key; it stands in line %d already", printable(k.Value), first.Line)
+			c.fail(y.Content[i], joinPath(path, k.Value), "duplicate key; it stands in line %d already", first.Line)
 			continue
 		}
 		seen[k.Value] = c.pos(y.Content[i])
-		value := c.convert(v, depth+1)
-		switch {
-		case value == nil: // reported
-		case k.ShortTag() == "!!merge":
-			merged = append(merged, c.mergeSources(v, value)...)
-		default:
-			n.entries = append(n.entries, entry{k.Value, c.pos(y.Content[i]), value})
+		value := c.convert(v, depth+1, joinPath(path, k.Value))
+		if k.ShortTag() == "!!merge" {
+			merged = append(merged, c.mergeSources(v, value, joinPath(path, k.Value))...)
+			continue
 		}
+		n.entries = append(n.entries, entry{k.Value, c.pos(y.Content[i]), value})
 	}
 	for _, m := range merged {
 		for _, e := range m.entries {
@@ -277,30 +276,39 @@ func (c *converter) mapping(y *yaml.Node, depth int) *node {
 }
 
 // mergeSources are the maps that a merge key names, the strongest first.
-func (c *converter) mergeSources(y *yaml.Node, value *node) []*node {
+func (c *converter) mergeSources(y *yaml.Node, value *node, path string) []*node {
 	switch value.kind {
+	case badNode:
+		return nil
 	case mapNode:
 		return []*node{value}
 	case listNode:
 		for _, item := range value.items {
+			if item.kind == badNode {
+				return nil
+			}
 			if item.kind != mapNode {
-				c.fail(y, "a merge key (<<) takes a map or a list of maps")
+				c.fail(y, path, "a merge key (<<) takes a map or a list of maps")
 				return nil
 			}
 		}
 		return value.items
 	}
-	c.fail(y, "a merge key (<<) takes a map or a list of maps")
+	c.fail(y, path, "a merge key (<<) takes a map or a list of maps")
 	return nil
 }
 
 // merge lays over on base: maps deeply, everything else by replacement. Where a map names a kind (the embedder, the
 // sink), another kind replaces it.
 func merge(base, over *node, path string) *node {
-	if base == nil || over == nil || base.kind != mapNode || over.kind != mapNode {
-		if over == nil || (path == "" && over.kind == nullNode) {
-			return base
-		}
+	switch {
+	case over == nil:
+		return base
+	case base == nil:
+		return over
+	case path == "" && over.kind == nullNode: // an empty file
+		return base
+	case base.kind != mapNode || over.kind != mapNode:
 		return over
 	}
 	if (path == "embedder" || path == "sink") && !sharesKey(base, over) {

@@ -65,7 +65,7 @@ func (g generator) value(v reflect.Value, f field) map[string]any {
 	case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(yamlUnmarshalerType):
 		return map[string]any{}
 	case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(textUnmarshalerType):
-		return map[string]any{"type": "string"}
+		return map[string]any{"type": []string{"string", "number", "boolean"}}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -107,8 +107,8 @@ func (e encoder) structure(v reflect.Value) (*yaml.Node, error) {
 		if k := fv.Kind(); (k == reflect.Pointer || k == reflect.Map || k == reflect.Slice || k == reflect.Interface) && fv.IsNil() {
 			continue
 		}
-		if f.key == "state" && fv.IsZero() {
-			continue
+		if fv.Kind() == reflect.String && fv.Len() == 0 {
+			continue // no choice, or not given: the empty string would be no valid choice
 		}
 		value, err := e.value(fv, f)
 		if err != nil {
