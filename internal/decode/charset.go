@@ -259,3 +259,9 @@ func looksGB(s []byte) bool {
 	}
 	return pairs >= 2 && common*100 >= pairs*95
 }
+
+// Binary says that a Reader would refuse content that starts with head as no text.
+func Binary(head []byte) bool {
+	name, _ := markOf(head)
+	return name == "" && wideCharset(head) == "" && binaryContent(head)
+}

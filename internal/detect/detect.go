@@ -1,0 +1,198 @@
+// Package detect tells the type of a document from its name, a hint of its source and its first bytes, and says which parser
+// and strategy serve that type by default. Both are tables: see types.go and skip.go.
+package detect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	"github.com/go-enry/go-enry/v2"
+
+	"github.com/kbsync/kbsync/internal/decode"
+)
+
+// HeadSize is how many bytes of a document Detect looks at; fewer will do if there are no more.
+const HeadSize = 16 << 10
+
+// Type is what a document is and how it is read.
+type Type struct {
+	// MediaType such as "text/markdown"; never empty.
+	MediaType string
+	// Language is the programming language of source code, in lower case as go-enry names it; empty for everything else.
+	Language string
+	// Parser and Strategy are plugin kinds; empty if Skip is set. Params are settings of the strategy that differ from
+	// its defaults; may be nil.
+	Parser   string
+	Strategy string
+	Params   map[string]any
+	// Tree says that the parser builds a tree in memory, so that very large documents are better read as text.
+	Tree bool
+	// Reason says in words what decided.
+	Reason string
+	// Skip says why no parser claims the document; empty if one does.
+	Skip string
+}
+
+// Detect tells the type of the document at path. mediaTypeHint may be empty; it counts where the name says nothing. head
+// is the start of the content, empty if the document is.
+func Detect(docPath, mediaTypeHint string, head []byte) Type {
+	head = head[:min(len(head), HeadSize)]
+	name := path.Base(docPath)
+	ext := strings.ToLower(path.Ext(name))
+	if name == ext { // a dot file has no extension
+		ext = ""
+	}
+	if mt := sniff(head); mt != "" {
+		return skip(refine(mt, ext), "its first bytes")
+	}
+	if mt, ok := skipByExtension[ext]; ok {
+		return skip(mt, "its extension "+ext)
+	}
+	if decode.Binary(head) {
+		return skip("application/octet-stream", "binary content")
+	}
+	text, _, err := decode.All(bytes.NewReader(head), 0)
+	if err != nil {
+		return skip("application/octet-stream", "its content: "+err.Error())
+	}
+	if kind, ok := kindByExtension[ext]; ok {
+		if kind == kindJSON && commented(text) {
+			return preset(kindCode, "json with comments", "comments in JSON")
+		}
+		return preset(adjust(kind, text), "", "extension "+ext)
+	}
+	if t, ok := byLanguage(name, text); ok {
+		return t
+	}
+	if t, ok := byHint(mediaTypeHint); ok {
+		return t
+	}
+	if kind := contentKind(text); kind != "" {
+		return preset(kind, "", "content")
+	}
+	return preset(kindText, "", "plain text")
+}
+
+// preset is the type of a kind of file.
+func preset(kind, language, reason string) Type {
+	p := presets[kind]
+	t := Type{MediaType: p.mediaType, Language: language, Parser: p.parser, Strategy: p.strategy, Tree: p.tree, Reason: reason}
+	if p.params != nil {
+		t.Params = maps.Clone(p.params)
+	}
+	return t
+}
+
+func skip(mediaType, by string) Type {
+	return Type{MediaType: mediaType, Reason: by, Skip: fmt.Sprintf("no parser for %s in this build (known by %s)", mediaType, by)}
+}
+
+// adjust corrects what an extension says where the content clearly says otherwise.
+func adjust(kind, text string) string {
+	switch kind {
+	case kindJSON:
+		if contentKind(text) == kindJSONL {
+			return kindJSONL
+		}
+	case kindXML:
+		if contentKind(text) == kindHTML {
+			return kindHTML
+		}
+	}
+	return kind
+}
+
+// byLanguage asks go-enry, which knows programming, markup and data languages by file name, extension, first line
+// and, where several share an extension, by content.
+func byLanguage(name, text string) (Type, bool) {
+	language := enry.GetLanguage(name, []byte(text))
+	if language == "" {
+		return Type{}, false
+	}
+	reason := "language " + language
+	if kind, ok := kindByLanguage[language]; ok {
+		return preset(adjust(kind, text), "", reason), true
+	}
+	kind := kindCode
+	switch enry.GetLanguageType(language) {
+	case enry.Prose:
+		kind = kindText
+	case enry.Markup, enry.Data:
+		if !codeLike[language] {
+			kind = kindText
+		}
+	case enry.Programming:
+	default:
+		return Type{}, false
+	}
+	if kind == kindText {
+		return preset(kind, "", reason), true
+	}
+	t := preset(kind, strings.ToLower(language), reason)
+	if mt := enry.GetMIMEType(name, language); mt != "" && !strings.HasPrefix(mt, "text/plain") {
+		t.MediaType, _, _ = strings.Cut(mt, ";")
+	} else {
+		t.MediaType = "text/x-" + strings.NewReplacer(" ", "-", "+", "p", "#", "sharp").Replace(strings.ToLower(language))
+	}
+	return t, true
+}
+
+func byHint(hint string) (Type, bool) {
+	mt, _, _ := strings.Cut(strings.ToLower(hint), ";")
+	mt = strings.TrimSpace(mt)
+	if kind, ok := kindByMediaType[mt]; ok {
+		return preset(kind, "", "media type "+mt), true
+	}
+	for _, prefix := range []string{"image/", "audio/", "video/", "font/"} {
+		if strings.HasPrefix(mt, prefix) && mt != "image/svg+xml" {
+			return skip(mt, "its media type"), true
+		}
+	}
+	return Type{}, false
+}
+
+// contentKind looks at text of which nothing else is known; "" if it could be anything.
+func contentKind(text string) string {
+	text = strings.TrimSpace(text)
+	low := strings.ToLower(text[:min(len(text), 1024)])
+	switch {
+	case text == "":
+		return ""
+	case strings.HasPrefix(low, "<!doctype html"), strings.HasPrefix(low, "<html"):
+		return kindHTML
+	case strings.HasPrefix(low, "<?xml"), strings.HasPrefix(low, "<!doctype"):
+		if strings.Contains(low, "<html") {
+			return kindHTML
+		}
+		return kindXML
+	case text[0] == '{' || text[0] == '[':
+		first, rest, _ := strings.Cut(text, "\n")
+		rest = strings.TrimSpace(rest)
+		if json.Valid([]byte(first)) && rest != "" && (rest[0] == '{' || rest[0] == '[') {
+			return kindJSONL
+		}
+		if startsJSON(text) {
+			return kindJSON
+		}
+	}
+	return ""
+}
+
+// commented says that text is no JSON but may be with its comments taken out.
+func commented(text string) bool {
+	return (strings.Contains(text, "//") || strings.Contains(text, "/*")) && !startsJSON(text) && contentKind(text) == ""
+}
+
+// startsJSON says that text is JSON as far as it goes, and long enough to tell.
+func startsJSON(text string) bool {
+	d := json.NewDecoder(strings.NewReader(text))
+	for n := 0; ; n++ {
+		if _, err := d.Token(); err != nil {
+			return n >= 2 && d.InputOffset() > int64(len(text))/2
+		}
+	}
+}

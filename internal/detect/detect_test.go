@@ -1,0 +1,147 @@
+package detect
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/go-enry/go-enry/v2"
+
+	"github.com/kbsync/kbsync/internal/shareddata"
+)
+
+func TestDetect(t *testing.T) {
+	mpeg := make([]byte, 600)
+	for i := range mpeg {
+		mpeg[i] = 0xFF
+	}
+	mpeg[0], mpeg[188], mpeg[376] = 0x47, 0x47, 0x47
+	wide := []byte{0xFF, 0xFE}
+	for _, u := range utf16.Encode([]rune("<!DOCTYPE html><html>")) {
+		wide = append(wide, byte(u), byte(u>>8))
+	}
+	cases := []struct{ path, hint, head, parser, strategy, mediaType, language string }{
+		{"a/README.md", "", "# x", "markdown", "markdown", "text/markdown", ""},
+		{"README", "", "hello", "text", "recursive", "text/plain", ""},
+		{"a.MDX", "", "", "markdown", "markdown", "text/markdown", ""},
+		{"a.html", "", "x", "html", "html", "text/html", ""},
+		{"page", "", "  <!DOCTYPE html><html>", "html", "html", "text/html", ""},
+		{"page", "", string(wide), "html", "html", "text/html", ""},
+		{"a.xml", "", "<?xml version='1.0'?>\n<html xmlns='x'>", "html", "html", "text/html", ""},
+		{"a.xml", "", "<?xml version='1.0'?>\n<a/>", "text", "recursive", "text/xml", ""},
+		{"a.csv", "", "a,b", "csv", "table", "text/csv", ""},
+		{"a.tab", "", "a\tb", "csv", "table", "text/tab-separated-values", ""},
+		{"a.json", "", "{\n\"a\": 1}", "json", "table", "application/json", ""},
+		{"a.json", "", "{\"a\": 1}\n{\"a\": 2}\n", "jsonl", "table", "application/jsonl", ""},
+		{"a.ndjson", "", "{}", "jsonl", "table", "application/jsonl", ""},
+		{"data", "", "{\"a\": [1, 2], \"b\": {\"c\": ", "json", "table", "application/json", ""},
+		{"data", "", "[ not json ]", "text", "recursive", "text/plain", ""},
+		{"a.yaml", "", "a: 1", "code", "code", "text/x-yaml", "yaml"},
+		{"a.toml", "", "a = 1", "code", "code", "text/x-toml", "toml"},
+		{"a.go", "", "package a", "code", "code", "text/x-go", "go"},
+		{"a.py", "", "", "code", "code", "text/x-python", "python"},
+		{"Makefile", "", "all:\n", "code", "code", "text/x-cmake", "makefile"},
+		{"run", "", "#!/usr/bin/env python3\nprint()", "code", "code", "text/x-python", "python"},
+		{"a.ts", "", "export const x: number = 1;\n", "code", "code", "application/typescript", "typescript"},
+		{"a.ts", "", string(mpeg), "", "", "video/mp2t", ""},
+		{"a.h", "", "#include <vector>\nnamespace x { class Y; }\n", "code", "code", "text/x-c++src", "c++"},
+		{"a.h", "", "#include <stdio.h>\nint f(void);\n", "code", "code", "text/x-csrc", "c"},
+		{"a.m", "", "#import <Foundation/Foundation.h>\n@interface A\n@end\n", "code", "code", "text/x-objectivec", "objective-c"},
+		{"a.pl", "", "#!/usr/bin/perl\nuse strict;\nmy $x = 1;\n", "code", "code", "text/x-perl", "perl"},
+		{"a.tex", "", "\\section{x}", "text", "recursive", "text/x-tex", ""},
+		{"a.rst", "", "x\n=\n", "text", "recursive", "text/plain", ""},
+		{"a.vtt", "", "WEBVTT", "text", "recursive", "text/vtt", ""},
+		{"a.log", "", "x", "text", "recursive", "text/plain", ""},
+		{"a.unknownext", "", "some text", "text", "recursive", "text/plain", ""},
+		{"object", "text/csv; charset=utf-8", "a,b", "csv", "table", "text/csv", ""},
+		{"object", "image/png", "", "", "", "image/png", ""},
+		{"empty", "", "", "text", "recursive", "text/plain", ""},
+		{"a.pdf", "", "%PDF-1.7", "", "", "application/pdf", ""},
+		{"pdf.txt", "", "%PDF-1.7", "", "", "application/pdf", ""},
+		{"a.docx", "", "PK\x03\x04", "", "", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ""},
+		{"a.bin", "", strings.Repeat("\x00\x01\x02\x03", 50), "", "", "application/octet-stream", ""},
+		{"a.txt", "", "\x89PNG\r\n\x1a\n", "", "", "image/png", ""},
+		{".gitignore", "", "*.o", "text", "recursive", "text/plain", ""},
+		{"tsconfig.json", "", "{\n// c\n\"a\": 1\n}", "code", "code", "text/plain", "json with comments"},
+	}
+	for _, c := range cases {
+		got := Detect(c.path, c.hint, []byte(c.head))
+		if got.Parser != c.parser || got.Strategy != c.strategy || got.MediaType != c.mediaType || got.Language != c.language {
+			t.Errorf("%s (%.20q): %+v", c.path, c.head, got)
+		}
+		if (got.Skip == "") != (got.Parser != "") || got.Reason == "" {
+			t.Errorf("%s: %+v", c.path, got)
+		}
+	}
+}
+
+func TestSkipSaysWhy(t *testing.T) {
+	if got := Detect("a.pdf", "", nil).Skip; !strings.HasPrefix(got, "no parser for application/pdf in this build") {
+		t.Error(got)
+	}
+}
+
+func TestTables(t *testing.T) {
+	for ext, kind := range kindByExtension {
+		if _, ok := presets[kind]; !ok || ext != strings.ToLower(ext) || ext[0] != '.' {
+			t.Errorf("%s: %s", ext, kind)
+		}
+		if _, twice := skipByExtension[ext]; twice {
+			t.Errorf("%s is in both tables", ext)
+		}
+	}
+	for language, kind := range kindByLanguage {
+		if _, ok := presets[kind]; !ok {
+			t.Errorf("%s: %s", language, kind)
+		}
+	}
+	for language := range codeLike {
+		if enry.GetLanguageType(language) == enry.Unknown {
+			t.Errorf("go-enry does not know %q", language)
+		}
+	}
+	for kind, p := range presets {
+		if tree := p.parser == "markdown" || p.parser == "html" || p.parser == "json" || p.parser == "code"; p.tree != tree {
+			t.Errorf("%s: tree is %v", kind, p.tree)
+		}
+	}
+}
+
+// Every file of the collection is claimed by a parser or skipped with a reason, and by what its name promises.
+func TestRealFiles(t *testing.T) {
+	want := map[string]string{
+		".md": "markdown", ".html": "html", ".xhtml": "html", ".csv": "csv", ".json": "json", ".txt": "text", ".tex": "text", ".vtt": "text", ".pdf": "", ".docx": "", ".xlsx": "", ".xlsm": "",
+		".go": "code", ".py": "code", ".js": "code", ".java": "code", ".c": "code", ".cpp": "code", ".cs": "code", ".rb": "code", ".rs": "code", ".php": "code", ".kt": "code", ".scala": "code",
+		".sh": "code", ".lua": "code", ".swift": "code", ".hs": "code",
+	}
+	err := filepath.WalkDir(shareddata.Dir(t), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		got := Detect(filepath.ToSlash(path), "", raw[:min(len(raw), HeadSize)])
+		if parser, known := want[filepath.Ext(path)]; known && got.Parser != parser {
+			t.Errorf("%s: %+v", path, got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzDetect(f *testing.F) {
+	f.Add("a.md", "text/html", []byte("x"))
+	f.Add("x", "", []byte("{\"a\":"))
+	f.Fuzz(func(t *testing.T, path, hint string, head []byte) {
+		got := Detect(path, hint, head)
+		if got.MediaType == "" || (got.Skip == "") != (got.Parser != "") {
+			t.Errorf("%+v", got)
+		}
+	})
+}

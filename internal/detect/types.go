@@ -1,0 +1,78 @@
+package detect
+
+// The kinds of files that some parser reads.
+const (
+	kindText      = "text"
+	kindSubtitles = "subtitles"
+	kindLaTeX     = "latex"
+	kindXML       = "xml"
+	kindMarkdown  = "markdown"
+	kindHTML      = "html"
+	kindCSV       = "csv"
+	kindTSV       = "tsv"
+	kindJSON      = "json"
+	kindJSONL     = "jsonl"
+	kindCode      = "code"
+)
+
+// presetOf is how a kind of file is read and cut by default.
+type presetOf struct {
+	mediaType string
+	parser    string
+	strategy  string
+	params    map[string]any
+	tree      bool
+}
+
+// presets are the built-in rules.
+var presets = map[string]presetOf{
+	kindText:      {mediaType: "text/plain", parser: "text", strategy: "recursive"},
+	kindSubtitles: {mediaType: "text/vtt", parser: "text", strategy: "recursive"},
+	kindLaTeX:     {mediaType: "text/x-tex", parser: "text", strategy: "recursive", params: map[string]any{"language": "latex"}},
+	kindXML:       {mediaType: "text/xml", parser: "text", strategy: "recursive"},
+	kindMarkdown:  {mediaType: "text/markdown", parser: "markdown", strategy: "markdown", tree: true},
+	kindHTML:      {mediaType: "text/html", parser: "html", strategy: "html", tree: true},
+	kindCSV:       {mediaType: "text/csv", parser: "csv", strategy: "table"},
+	kindTSV:       {mediaType: "text/tab-separated-values", parser: "csv", strategy: "table"},
+	kindJSON:      {mediaType: "application/json", parser: "json", strategy: "table", tree: true},
+	kindJSONL:     {mediaType: "application/jsonl", parser: "jsonl", strategy: "table"},
+	kindCode:      {mediaType: "text/plain", parser: "code", strategy: "code", tree: true},
+}
+
+// kindByExtension holds the extensions that mean one thing; others are go-enry's to tell.
+var kindByExtension = map[string]string{
+	".txt": kindText, ".text": kindText, ".log": kindText, ".rst": kindText, ".org": kindText, ".adoc": kindText, ".asciidoc": kindText, ".textile": kindText,
+	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText, ".eml": kindText, ".ics": kindText, ".vcf": kindText,
+	".vtt": kindSubtitles, ".srt": kindSubtitles, ".ass": kindSubtitles, ".ssa": kindSubtitles, ".lrc": kindSubtitles,
+	".tex": kindLaTeX, ".latex": kindLaTeX, ".ltx": kindLaTeX,
+	".xml": kindXML, ".rss": kindXML, ".atom": kindXML, ".svg": kindXML,
+	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdx": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mkdn": kindMarkdown, ".mdwn": kindMarkdown,
+	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
+	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
+	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
+	".json": kindJSON, ".geojson": kindJSON, ".ipynb": kindJSON, ".har": kindJSON, ".webmanifest": kindJSON,
+	".jsonl": kindJSONL, ".ndjson": kindJSONL, ".ldjson": kindJSONL,
+}
+
+// kindByLanguage are the languages of go-enry that are no source code here.
+var kindByLanguage = map[string]string{
+	"Markdown": kindMarkdown, "RMarkdown": kindMarkdown, "MDX": kindMarkdown, "HTML": kindHTML, "CSV": kindCSV, "TSV": kindTSV,
+	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindJSON, "TeX": kindLaTeX, "BibTeX": kindLaTeX, "XML": kindXML, "SVG": kindXML,
+	"XML Property List": kindXML, "WebVTT": kindSubtitles, "SubRip Text": kindSubtitles, "Text": kindText, "Diff": kindText, "Roff": kindText, "Roff Manpage": kindText,
+}
+
+// codeLike are the markup and data languages of go-enry that read like source code.
+var codeLike = map[string]bool{
+	"CSS": true, "SCSS": true, "Sass": true, "Less": true, "Stylus": true, "PostCSS": true, "YAML": true, "TOML": true, "SQL": true, "GraphQL": true,
+	"Protocol Buffer": true, "Thrift": true, "JSON with Comments": true, "JSON5": true, "Jsonnet": true, "Vue": true, "Svelte": true, "Astro": true, "HCL": true,
+	"INI": true, "Nix": true, "HTML+ERB": true, "HTML+EEX": true, "HTML+PHP": true, "Jinja": true, "Handlebars": true, "Pug": true, "Haml": true, "Twig": true, "Smithy": true,
+	"Cap'n Proto": true, "OpenAPI Specification v2": true, "OpenAPI Specification v3": true, "Dotenv": true,
+}
+
+// kindByMediaType is for documents whose names say nothing.
+var kindByMediaType = map[string]string{
+	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
+	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
+	"application/x-jsonlines": kindJSONL, "text/vtt": kindSubtitles, "application/x-subrip": kindSubtitles, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
+}
