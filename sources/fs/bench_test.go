@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -91,4 +92,43 @@ func BenchmarkList(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkHugeFolder lists 1,000,000 files in one folder and reports the largest heap on the way.
+func BenchmarkHugeFolder(b *testing.B) {
+	const n = 1_000_000
+	root := b.TempDir()
+	for i := range n {
+		f, err := os.Create(filepath.Join(root, fmt.Sprintf("page-%07d.md", i)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c := defaults()
+	c.Root = root
+	source, err := Open(c, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = source.Close() }()
+	for b.Loop() {
+		var mem runtime.MemStats
+		got, peak := 0, uint64(0)
+		for _, err := range source.Changes(b.Context()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if got++; got%50_000 == 1 {
+				runtime.ReadMemStats(&mem)
+				peak = max(peak, mem.HeapInuse)
+			}
+		}
+		if got != n {
+			b.Fatal(got)
+		}
+		b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+	}
 }

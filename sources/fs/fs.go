@@ -132,9 +132,9 @@ func Open(c Config, dir string) (*Source, error) {
 	return &Source{root: root, config: c, filter: newFilter(c)}, nil
 }
 
-// Capabilities promises tree order and versions.
+// Capabilities promises tree order and versions, and passes max_tree_size on.
 func (s *Source) Capabilities() connector.SourceCapabilities {
-	return connector.SourceCapabilities{Order: connector.OrderTree, Versions: true}
+	return connector.SourceCapabilities{Order: connector.OrderTree, Versions: true, MaxTreeSize: s.config.MaxTreeSize}
 }
 
 // Changes walks the folder. A root that is missing, unreadable or no folder ends the listing with an error: it never looks like
