@@ -260,16 +260,28 @@ type ranger interface {
 	Furthest(i, hi, max int) int
 }
 
+// rearward is a Ruler that also measures from the end.
+type rearward interface {
+	// Rearmost is the smallest i in [lo, j] for which Count(i, j) <= max.
+	Rearmost(lo, j, max int) int
+}
+
 // measure sizes byte ranges of one text. It is for one goroutine.
 type measure struct {
 	text   string
 	b      *budget
 	rulers []ranger // nil until needed
+	// additive: sizes add up, so what lies within something that fits fits too. That holds for characters alone.
+	additive bool
 }
 
 // measure prepares one text. Counting happens when it is first asked for.
 func (b *budget) measure(text string) *measure {
-	return &measure{text: text, b: b, rulers: make([]ranger, len(b.caps))}
+	m := &measure{text: text, b: b, rulers: make([]ranger, len(b.caps)), additive: true}
+	for k := range b.caps {
+		m.additive = m.additive && b.caps[k].Counter.Name() == unitChars
+	}
+	return m
 }
 
 func (m *measure) ruler(k int) ranger {

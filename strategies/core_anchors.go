@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/kbsync/kbsync/internal/sentences"
@@ -23,7 +24,7 @@ const (
 // candidate is a place that might become an anchor.
 type candidate struct {
 	at  int    // position, with the base of its owner
-	x   int    // distance from the start in the primary unit
+	x   int    // distance from the start, roughly in the primary unit
 	key uint64 // the kind of separator, then a hash
 	low bool   // no candidate within reach before it has a smaller key
 }
@@ -51,6 +52,17 @@ func (a *anchorer) add(c candidate) {
 	a.queue = append(a.queue, c)
 }
 
+// idle tells that a candidate of a kind at p is not worth adding: it can be no anchor, for one of a better kind is within reach
+// before it, surely, as no unit is smaller than a byte.
+func (a *anchorer) idle(p int, kind uint64) bool {
+	for k := range a.queue {
+		if q := &a.queue[k]; q.at >= p-a.reach {
+			return q.key>>60 < kind
+		}
+	}
+	return false
+}
+
 // advance says that no candidate before x is to come: those out of reach are decided.
 func (a *anchorer) advance(x int) {
 	for len(a.queue) > 0 && a.queue[0].x < x-a.reach {
@@ -71,19 +83,23 @@ func (m *measure) anchors(at []int) []int {
 		return nil
 	}
 	a := anchorer{reach: m.b.anchorRadius()}
-	x, last := 0, 0
+	x, last, wide := 0, 0, 0
 	for _, p := range at {
-		x += m.size(last, p)
-		last = p
-		a.add(candidate{at: p, x: x, key: anchorKey(m.text, p, 0)})
+		c := candidate{at: p}
+		c.key, wide = keyAround(m.text, p, 0)
+		x += m.b.roughly(p-last, wide)
+		last, c.x = p, x
+		a.add(c)
 	}
-	a.advance(x + m.size(last, len(m.text)))
+	a.advance(x + m.b.roughly(len(m.text)-last, wide))
 	return a.found
 }
 
-// anchorKey orders candidates: by the kind of separator, then by a hash of the text around them.
-func anchorKey(text string, p int, kind uint64) uint64 {
+// keyAround orders candidates: by the kind of separator, then by a hash of the text around them. wide is how many of the
+// 64 bytes around are beyond ASCII.
+func keyAround(text string, p int, kind uint64) (key uint64, wide int) {
 	const prime = 0x9E3779B97F4A7C15
+	const top = 0x8080808080808080
 	h := kind
 	lo, hi := max(0, p-anchorBytes), min(len(text), p+anchorBytes)
 	for ; lo+8 <= hi; lo += 8 {
@@ -92,12 +108,22 @@ func anchorKey(text string, p int, kind uint64) uint64 {
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 		h = (h ^ w) * prime
 		h ^= h >> 29
+		wide += bits.OnesCount64(w & top)
 	}
 	for ; lo < hi; lo++ {
 		h = (h ^ uint64(text[lo])) * prime
 	}
 	h ^= h >> 32
-	return kind<<60 | h>>4
+	return kind<<60 | h>>4, wide
+}
+
+// roughly is about how many units n bytes are, given how many of 64 of them are beyond ASCII. Distances between anchors
+// need no better: an English token is about 4 bytes, a Chinese character 3, of 1.2 tokens.
+func (b *budget) roughly(n, wide int) int {
+	if b.caps[0].Counter.Name() == unitChars {
+		return n * (96 - wide) / 96
+	}
+	return n * (128 + wide) / 512
 }
 
 // longest is how far the end of a sentence is looked for; a longer one has no candidate inside.
@@ -132,7 +158,11 @@ func (l *lineScan) scan(text string, final bool, yield func(p int, kind uint64))
 			return
 		}
 		kind := uint64(1)
-		for blank := blankLine(text, end); blank > 0; blank = blankLine(text, end) {
+		for end < len(text) && text[end] <= ' ' {
+			blank := blankLine(text, end)
+			if blank == 0 {
+				break
+			}
 			end, kind = blank, 0
 		}
 		if end >= limit {
@@ -158,4 +188,10 @@ func (l *lineScan) sentences(text string, end, limit int, final bool, yield func
 	}
 	l.pos = end - 1 // at the line end
 	return true
+}
+
+// anchorKey is the key of keyAround.
+func anchorKey(text string, p int, kind uint64) uint64 {
+	key, _ := keyAround(text, p, kind)
+	return key
 }

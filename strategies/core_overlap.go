@@ -1,5 +1,7 @@
 package strategies
 
+import "unicode/utf8"
+
 // withOverlap finds where a chunk starts that repeats the end of the one before, and where it ends then: with the
 // overlap counted within the cap. If less new text would end worse than inside a sentence because of it, the overlap is
 // shortened, and left out at last: it never makes progress impossible.
@@ -16,7 +18,7 @@ func (s *stream) withOverlap(m *measure, c textCut, plain cut, hi int) (from int
 		return s.pos, plain
 	}
 	for budget := s.b.overlap; budget > 0; budget /= 2 {
-		from := m.overlapStart(max(0, lo-8*budget), lo, budget, c)
+		from := m.overlapStart(max(0, lo-8*budget, s.begun+1-s.base), lo, budget, c)
 		if from >= lo {
 			continue
 		}
@@ -62,8 +64,13 @@ func (m *measure) overlapStart(least, lo, budget int, c textCut) int {
 	if end <= least {
 		return lo
 	}
-	far := runeFloor(m.text, 0, least)
-	if m.size(far, end) > budget {
+	far := least
+	for far < end && m.text[far]&0xC0 == 0x80 {
+		far++
+	}
+	if back, ok := m.ruler(0).(rearward); ok {
+		far = back.Rearmost(far, end, budget)
+	} else if m.size(far, end) > budget {
 		near := end
 		for near-far > 1 { // the sizes of the ends of a text grow with it
 			mid := int(uint(far+near) / 2)
@@ -98,11 +105,18 @@ func (m *measure) overlapStart(least, lo, budget int, c textCut) int {
 		}
 	}
 	for p := far; p < min(end, far+64); p++ {
-		if m.text[p]&0xC0 != 0x80 && wordEdge(m.text, p) && !c.insideAtom(p) && m.size(p, end) <= budget {
+		if p > 0 && m.text[p]&0xC0 != 0x80 && betweenWords(m.text, p) && !c.insideAtom(p) && m.size(p, end) <= budget {
 			return min(best, skipBlank(m.text, p, lo))
 		}
 	}
 	return best
+}
+
+// betweenWords tells that words written without spaces end and start at p.
+func betweenWords(text string, p int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:p])
+	after, _ := utf8.DecodeRuneInString(text[p:])
+	return wordBoundary(before, after)
 }
 
 func (c cutting) insideAtom(p int) bool {
@@ -118,7 +132,7 @@ func (c cutting) insideAtom(p int) bool {
 
 // sentencesBefore is where the n sentences before lo start, or lo if they are out of sight.
 func (s *stream) sentencesBefore(c textCut, lo, n int) int {
-	least := max(0, lo-s.lookBehind())
+	least := max(0, lo-s.lookBehind(), s.begun+1-s.base)
 	at := lo
 	for ; n > 0; n-- {
 		_, end := trimSpan(s.text, least, at)
@@ -130,11 +144,7 @@ func (s *stream) sentencesBefore(c textCut, lo, n int) int {
 			p, level = c.seps.last(s.text, least, least, p-1)
 		}
 		if level != 0 {
-			if least == 0 && s.base == 0 {
-				p = 0
-			} else {
-				return at
-			}
+			return at
 		}
 		at = skipBlank(s.text, p, lo)
 		if c.insideAtom(at) {

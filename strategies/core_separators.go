@@ -265,14 +265,21 @@ func wordBoundary(before, after rune) bool {
 }
 
 // wide tells the characters beside which a line may break in Chinese and Japanese (UAX #14, class ID and the
-// ideographic marks).
+// ideographic marks). Letters by UAX #29 are none: Bopomofo, Hangul, full-width letters, the iteration mark.
 func wide(r rune) bool {
-	return r >= 0x2E80 && r <= 0x312F || r >= 0x31A0 && r <= 0x9FFF || r >= 0xF900 && r <= 0xFAFF ||
-		r >= 0xFF00 && r <= 0xFF0F || r >= 0xFF1A && r <= 0xFF20 || r >= 0xFF61 && r <= 0xFF9F || r >= 0x20000 && r <= 0x3FFFF
+	switch {
+	case r < 0x2E80 || r == 0x3005 || r == 0x303B || r == 0x303C:
+		return false
+	case r <= 0x30FF, r >= 0x31C0 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x3FFFF:
+		return true
+	}
+	return r >= 0xFF00 && r <= 0xFF0F && r != 0xFF07 && r != 0xFF0E || r >= 0xFF1B && r <= 0xFF20 || r >= 0xFF3B && r <= 0xFF3E ||
+		r >= 0xFF5B && r <= 0xFF9F
 }
 
 func katakana(r rune) bool {
-	return r >= 0x30A0 && r <= 0x30FF || r >= 0x31F0 && r <= 0x31FF || r >= 0xFF66 && r <= 0xFF9F || r >= 0x3031 && r <= 0x3035
+	return r >= 0x30A0 && r <= 0x30FF && r != 0x30FB || r >= 0x31F0 && r <= 0x31FF || r >= 0xFF66 && r <= 0xFF9F || r >= 0x3031 && r <= 0x3035 ||
+		r == 0x309B || r == 0x309C || r >= 0x32D0 && r <= 0x32FE || r >= 0x3300 && r <= 0x3357
 }
 
 // joins tells the characters that belong to the one before: marks, joiners, variation selectors, iteration marks.

@@ -96,8 +96,7 @@ func (m *measure) next(lo, hi int, room []int, c cutting) cut {
 		return got
 	}
 	start, end := trimSpan(m.text, lo, hi)
-	at := m.forcedCut(start, end, room)
-	return cut{at: at, level: levelNone, forced: !wordEdge(m.text, at)}
+	return m.forcedCut(start, end, room)
 }
 
 // nextFrom is next for a piece that also repeats text[from:lo]. It fails if nothing behind lo fits without cutting a word.
@@ -108,7 +107,7 @@ func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) 
 	}
 	fresh := max(start, lo)
 	reach := m.furthest(start, end, room)
-	if reach >= end && m.fits(start, end, room) {
+	if reach >= end && (m.additive || m.fits(start, end, room)) {
 		return cut{at: hi}, true
 	}
 	if c.atoms != nil {
@@ -133,7 +132,7 @@ func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) 
 		if to <= fresh && at > fresh { // blank so far: an indentation that does not fit
 			return cut{at: at, level: level}, from == lo
 		}
-		if at > fresh && m.fits(start, to, room) {
+		if at > fresh && (m.additive && to <= reach || m.fits(start, to, room)) {
 			return cut{at: at, level: level}, true
 		}
 		reach = min(to-1, reach-1) // a token that reaches over the cut: try the separator before it
@@ -163,35 +162,41 @@ func (c cutting) besideAtom(at, lo, stop int) int {
 	return max(a.Start, lo)
 }
 
-// wordEdge tells that a cut at c goes through no word.
+// wordEdge tells that a cut at c, a grapheme boundary, goes through no word: one side is blank, or text written without
+// spaces, or marks and pictures that belong to no word.
 func wordEdge(text string, c int) bool {
 	if c <= 0 || c >= len(text) {
 		return true
 	}
 	before, _ := utf8.DecodeLastRuneInString(text[:c])
 	after, _ := utf8.DecodeRuneInString(text[c:])
-	return wordBoundary(before, after)
+	return wordBoundary(before, after) || !wordish(before) || !wordish(after)
+}
+
+// wordish tells the characters that may be part of a word, a number or an address.
+func wordish(r rune) bool {
+	return r > ' ' && r < utf8.RuneSelf || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pc, unicode.Cf) || r == '’' || r == '·'
 }
 
 // forcedCut is the last grapheme boundary up to which text[lo:] fits; inside a cluster that alone is too long, the
 // last character boundary; and after one character in any case.
-func (m *measure) forcedCut(lo, hi int, room []int) int {
+func (m *measure) forcedCut(lo, hi int, room []int) cut {
 	reach := m.furthest(lo, hi, room)
-	cut := graphemeFloor(m.text, lo, reach)
-	for cut > lo && !m.fits(lo, cut, room) {
-		cut = graphemeFloor(m.text, lo, cut-1)
+	at := graphemeFloor(m.text, lo, reach)
+	for at > lo && !m.fits(lo, at, room) {
+		at = graphemeFloor(m.text, lo, at-1)
 	}
-	if cut > lo {
-		return cut
+	if at > lo {
+		return cut{at: at, level: levelNone, forced: !wordEdge(m.text, at)}
 	}
-	for cut = runeFloor(m.text, lo, reach); cut > lo && !m.fits(lo, cut, room); {
-		cut = runeFloor(m.text, lo, cut-1)
+	for at = runeFloor(m.text, lo, reach); at > lo && !m.fits(lo, at, room); {
+		at = runeFloor(m.text, lo, at-1)
 	}
-	if cut > lo {
-		return cut
+	if at == lo {
+		_, n := utf8.DecodeRuneInString(m.text[lo:hi])
+		at = lo + n
 	}
-	_, n := utf8.DecodeRuneInString(m.text[lo:hi])
-	return lo + n
+	return cut{at: at, level: levelNone, forced: true}
 }
 
 // runeFloor is the last character boundary in [lo, p].

@@ -72,10 +72,14 @@ type stream struct {
 	scan    lineScan
 	anchors anchorer // positions in the parsed text
 	x, xAt  int      // the last candidate's distance, and its position in text
+	wide    int      // how many of the 64 bytes around it are beyond ASCII
 	starts  []int    // where packing starts afresh, in the parsed text, ascending, behind pos
 
 	atoms  []connector.Span // in the parsed text, outer ones before inner ones
 	marks  []mark
+	hi     int // up to where packing goes, and where its last line ends, in the parsed text
+	hiText int
+	begun  int  // where the last chunk starts, in the parsed text
 	open   bool // the last cut went through a word
 	closed bool
 }
@@ -130,17 +134,17 @@ func (s *stream) process(final bool) bool {
 	m := s.b.measure(s.text)
 	c := s.c
 	c.atoms = s.fitting(m)
-	sure := s.findStarts(m, final)
+	sure := s.findStarts(final)
 	for s.pos < len(s.text) {
+		for len(s.starts) > 0 && (s.starts[0] <= s.base+s.pos || c.insideAtom(s.starts[0]-s.base)) {
+			s.starts = s.starts[1:]
+		}
 		hi, whole := sure, final
 		if len(s.starts) > 0 {
 			hi, whole = s.starts[0]-s.base, true
 		}
 		if hi <= s.pos || !s.chunk(m, c, hi, whole) {
 			break
-		}
-		for len(s.starts) > 0 && s.starts[0] <= s.base+s.pos {
-			s.starts = s.starts[1:]
 		}
 	}
 	return !s.closed
@@ -199,7 +203,7 @@ func (s *stream) fitting(m *measure) *atomSet {
 }
 
 // findStarts finds where packing starts afresh. It returns up to where all such places are known.
-func (s *stream) findStarts(m *measure, final bool) int {
+func (s *stream) findStarts(final bool) int {
 	if !s.c.anchored && !s.c.paragraphs {
 		return len(s.text)
 	}
@@ -211,17 +215,23 @@ func (s *stream) findStarts(m *measure, final bool) int {
 			}
 			return
 		}
-		s.x += m.size(s.xAt, p)
-		s.xAt = p
-		s.anchors.add(candidate{at: s.base + p, x: s.x, key: anchorKey(s.text, p, kind)})
+		if s.anchors.idle(s.base+p, kind) {
+			return
+		}
+		c := candidate{at: s.base + p}
+		c.key, s.wide = keyAround(s.text, p, kind)
+		s.x += s.b.roughly(p-s.xAt, s.wide)
+		s.xAt, c.x = p, s.x
+		s.anchors.add(c)
 	})
 	end := min(s.scan.pos, len(s.text))
+	if final {
+		end = len(s.text)
+	}
 	if s.c.paragraphs {
 		return end
 	}
-	s.x += m.size(s.xAt, end)
-	s.xAt = end
-	s.anchors.advance(s.x)
+	s.anchors.advance(s.x + s.b.roughly(max(0, end-s.xAt), s.wide))
 	s.starts = append(s.starts, s.anchors.found...)
 	s.anchors.found = s.anchors.found[:0]
 	if final {
@@ -238,6 +248,17 @@ func (s *stream) findStarts(m *measure, final bool) int {
 // chunk cuts the next chunk from text[pos:hi). whole says that packing ends at hi, else more text may follow; it returns
 // false if that is needed first, or if the consumer wants no more.
 func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
+	stop := hi // blank space at the end is looked at once
+	if s.hi != s.base+hi {
+		_, end := trimSpan(s.text, s.pos, hi)
+		s.hi, s.hiText = s.base+hi, s.base+end
+	}
+	if whole {
+		if hi = s.hiText - s.base; hi <= s.pos {
+			s.pos = stop
+			return true
+		}
+	}
 	got := m.next(s.pos, hi, nil, c.cutting)
 	if !whole && got.at+4*s.b.minChars+4*anchorBytes > hi {
 		return false
@@ -261,6 +282,12 @@ func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
 			s.closed = true
 			return false
 		}
+	}
+	if start < end {
+		s.begun = s.base + start
+	}
+	if got.at >= hi {
+		got.at = stop
 	}
 	s.pos, s.open = got.at, got.forced
 	return true
@@ -295,8 +322,7 @@ func (s *stream) noCrumbs(m *measure, c textCut, got cut, hi int) cut {
 	if chars(s.text[start:end], least) < least { // a crumb above a word that is too long: that word is cut in any case
 		if next := m.next(got.at, hi, nil, c.cutting); next.forced {
 			from, to := trimSpan(s.text, s.pos, hi)
-			at := m.forcedCut(from, to, nil)
-			return cut{at: at, level: levelNone, forced: !wordEdge(s.text, at)}
+			return m.forcedCut(from, to, nil)
 		}
 	}
 	from, to := trimSpan(s.text, got.at, hi)

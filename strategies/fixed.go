@@ -102,11 +102,18 @@ func (w *windows) process(final bool) bool {
 	w.text = strings.Join(w.parts, "")
 	w.parts, w.waiting = nil, 0
 	m := w.b.measure(w.text)
-	for w.pos < len(w.text) {
-		hi := len(w.text)
+	hi := len(w.text)
+	if _, end := trimSpan(w.text, 0, hi); final {
+		hi = end
+	}
+	for w.pos < hi {
+		w.pos = afterBlankLines(w.text, w.pos, hi)
+		if w.pos >= hi {
+			break
+		}
 		stop := m.furthest(w.pos, hi, nil)
 		if stop < hi || !m.fits(w.pos, hi, nil) {
-			stop = m.forcedCut(w.pos, hi, nil)
+			stop = m.forcedCut(w.pos, hi, nil).at
 		}
 		if !final && stop+2*anchorBytes > hi {
 			return true
@@ -115,8 +122,7 @@ func (w *windows) process(final bool) bool {
 			w.pos = w.end
 			continue
 		}
-		start, end := trimSpan(w.text, w.pos, stop)
-		if start < end {
+		if start, end := trimSpan(w.text, w.pos, stop); start < end {
 			chunk := connector.Chunk{Text: w.text[start:end], Spans: []connector.Span{{Start: w.base + start, End: w.base + end}}}
 			if !w.yield(chunk, nil) {
 				return false
@@ -129,6 +135,19 @@ func (w *windows) process(final bool) bool {
 		}
 	}
 	return true
+}
+
+// afterBlankLines is the start of the first line at or after p that is not blank, or hi.
+func afterBlankLines(text string, p, hi int) int {
+	for at := p; at < hi; at++ {
+		switch c := text[at]; {
+		case c == '\n' || c == '\r':
+			p = at + 1
+		case c != ' ' && c != '\t':
+			return p
+		}
+	}
+	return hi
 }
 
 // windowStart is the first grapheme boundary behind lo from which at most overlap is left to stop.

@@ -19,6 +19,7 @@ func TestCharsRuler(t *testing.T) {
 		Count(i, j int) int
 		Fits(i, j, limit int) bool
 		Furthest(i, hi, limit int) int
+		Rearmost(lo, j, limit int) int
 	}
 	r := Chars{}.Ruler(text).(ruler)
 	var at []int
@@ -33,6 +34,9 @@ func TestCharsRuler(t *testing.T) {
 			}
 			if !r.Fits(i, j, l) || l > 0 && r.Fits(i, j, l-1) {
 				t.Fatalf("Fits(%d, %d) is wrong about %d", i, j, l)
+			}
+			if got := r.Rearmost(0, j, l); got != i {
+				t.Fatalf("Rearmost(%d, %d) = %d, want %d", j, l, got, i)
 			}
 			if got := r.Furthest(i, len(text), l); got != j {
 				t.Fatalf("Furthest(%d, %d) = %d, want %d", i, l, got, j)
