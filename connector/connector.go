@@ -206,6 +206,9 @@ type Chunk struct {
 	Headings []string
 	Page     int
 	Language string
+	// Tokens is the count of EmbedText by the counter named TokenUnit, where the strategy measured it; 0 means that nobody counted.
+	Tokens    int
+	TokenUnit string
 	// ForcedSplit: a boundary falls inside an atom that alone exceeds the cap.
 	ForcedSplit bool
 	// Rendered: Text was made from whole records in Spans; every cell value occurs in it, in order.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // UUIDv5 is defined over SHA-1 (RFC 9562); no security rests on it.
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 )
 
@@ -35,6 +36,27 @@ func (u UUID) String() string {
 	hex.Encode(b[24:36], u[10:16])
 	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
 	return string(b[:])
+}
+
+// MarshalText is String.
+func (u UUID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads the canonical form.
+func (u *UUID) UnmarshalText(b []byte) error {
+	v, err := ParseUUID(string(b))
+	*u = v
+	return err
+}
+
+// ParseUUID reads the canonical form, in either case.
+func ParseUUID(s string) (UUID, error) {
+	var u UUID
+	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
+		if _, err := hex.Decode(u[:], []byte(s[0:8]+s[9:13]+s[14:18]+s[19:23]+s[24:36])); err == nil {
+			return u, nil
+		}
+	}
+	return UUID{}, fmt.Errorf("connector: %q is no UUID", s)
 }
 
 // PipelineNamespace is the namespace of all ids of the pipeline of that name.

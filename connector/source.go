@@ -24,6 +24,8 @@ type SourceCapabilities struct {
 	Order Order
 	// Versions says that Document.Version is always set.
 	Versions bool
+	// MaxTreeSize bounds, in bytes, the documents that are parsed as a tree; larger ones are cut as plain text. 0 means no bound.
+	MaxTreeSize int64
 }
 
 // ChangeKind says what a [Change] reports.

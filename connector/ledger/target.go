@@ -156,6 +156,7 @@ type Listed struct {
 	Version string
 	Epoch   int64
 	State   State
+	Chunks  int
 }
 
 // pageRows bounds one page of a listing: no read transaction stays open between pages, so that the
@@ -175,14 +176,14 @@ func (t *Target) List(ctx context.Context, source string) iter.Seq2[Listed, erro
 		page := make([]Listed, 0, pageRows)
 		for {
 			page = page[:0]
-			rows, err := t.l.read.QueryContext(ctx, "SELECT key, version, epoch, state FROM docs WHERE target=? AND source=? AND key>? ORDER BY key LIMIT ?", t.id, src, last, pageRows)
+			rows, err := t.l.read.QueryContext(ctx, "SELECT key, version, epoch, state, chunks FROM docs WHERE target=? AND source=? AND key>? ORDER BY key LIMIT ?", t.id, src, last, pageRows)
 			if err != nil {
 				yield(Listed{}, wrap(t.l.path, "list", err))
 				return
 			}
 			for rows.Next() {
 				var d Listed
-				if err = rows.Scan(&after, &d.Version, &d.Epoch, &d.State); err != nil {
+				if err = rows.Scan(&after, &d.Version, &d.Epoch, &d.State, &d.Chunks); err != nil {
 					break
 				}
 				d.Path = string(after)

@@ -144,3 +144,53 @@ func (t *Target) MarkDirty(ctx context.Context, docs map[int64][][16]byte) error
 		return nil
 	})
 }
+
+// Adopted is a point that a sink turned out to hold.
+type Adopted struct {
+	Doc   Doc
+	New   bool // the document is not in the ledger yet
+	Chunk Chunk
+}
+
+// Adopt records points that a sink holds, when a lost ledger is rebuilt. Their documents are dirty: they are read again, and
+// what agrees with these chunks is neither embedded nor written.
+func (t *Target) Adopt(ctx context.Context, points []Adopted) error {
+	keys, err := docKeys(ctx, t, points, func(a *Adopted) *Doc { return &a.Doc })
+	if err != nil {
+		return err
+	}
+	return t.l.tx(ctx, "adopt", func(tx *sql.Tx) error {
+		for i := range points {
+			a := &points[i]
+			if a.New {
+				d := a.Doc
+				d.State, d.Version = DocDirty, ""
+				if err := t.putDoc(ctx, tx, &d, keys[i]); err != nil {
+					return err
+				}
+			}
+			c := &a.Chunk
+			if err := t.l.exec(ctx, tx, sqlPutChunk, a.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// AddedIn yields the content hashes of the documents that a run added.
+func (t *Target) AddedIn(ctx context.Context, run int64, yield func(raw []byte)) error {
+	rows, err := t.l.read.QueryContext(ctx, "SELECT raw FROM docs WHERE target=? AND run=? AND state=0", t.id, run)
+	if err != nil {
+		return wrap(t.l.path, "added", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var raw sql.RawBytes
+		if err := rows.Scan(&raw); err != nil {
+			return wrap(t.l.path, "added", err)
+		}
+		yield(raw)
+	}
+	return wrap(t.l.path, "added", rows.Err())
+}

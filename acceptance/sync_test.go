@@ -1,0 +1,244 @@
+package acceptance
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kbsync/kbsync/connector/pipeline"
+)
+
+// sinks are the sinks over which the engine's laws are tested.
+var sinks = map[string]string{"memory": "", "sqlite": "sink: { sqlite: { path: ./kb.sqlite } }"}
+
+func eachSink(t *testing.T, fn func(t *testing.T, extra string)) {
+	t.Helper()
+	for name, extra := range sinks {
+		t.Run(name, func(t *testing.T) { fn(t, extra) })
+	}
+}
+
+func TestSecondSyncDoesNothing(t *testing.T) {
+	eachSink(t, func(t *testing.T, extra string) {
+		r := newRig(t, "", extra)
+		for i := range 20 {
+			r.write(fmt.Sprintf("a/%d.md", i), "# Title\n\n"+paragraphs(fmt.Sprint(i), 12))
+		}
+		r.settle()
+		first := r.sync()
+		if first.Documents.Added != 20 || first.Chunks.Upserted == 0 || first.Embeddings.Computed == 0 {
+			t.Fatalf("first sync: %+v", first)
+		}
+		r.exact()
+		before := r.embeds.Load()
+		second := r.sync()
+		if second.Documents.Unchanged != 20 || second.BytesRead != 0 || second.Chunks.Upserted+second.Chunks.Repositioned+second.Chunks.Deleted != 0 ||
+			second.Chunks.Unchanged != first.Chunks.Upserted || r.embeds.Load() != before {
+			t.Fatalf("second sync: %+v", second)
+		}
+	})
+}
+
+func TestEdits(t *testing.T) {
+	eachSink(t, func(t *testing.T, extra string) {
+		r := newRig(t, "", extra)
+		for _, name := range []string{"a.txt", "b.txt", "c/d.txt", "c/e.txt", "f.txt"} {
+			r.write(name, paragraphs(name, 200))
+		}
+		r.sync()
+		step := func(name string, want func(pipeline.Result) bool) {
+			t.Helper()
+			before := r.embeds.Load()
+			res := r.sync()
+			if !want(res) {
+				t.Fatalf("%s: %+v, %d embedded", name, res, r.embeds.Load()-before)
+			}
+			r.exact()
+		}
+		embedded := func() int64 { return r.embeds.Swap(0) }
+		embedded()
+
+		r.age("a.txt")
+		step("touch", func(x pipeline.Result) bool {
+			return x.Documents.Unchanged == 5 && x.Chunks.Upserted+x.Chunks.Repositioned == 0 && embedded() == 0
+		})
+		if err := os.Chmod(filepath.Join(r.docs, "a.txt"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		step("chmod", func(x pipeline.Result) bool {
+			return x.Documents.Unchanged == 5 && x.Chunks.Upserted == 0 && embedded() == 0
+		})
+		r.write("b.txt", "A new first line.\n\n"+paragraphs("b.txt", 200))
+		step("insert at the top", func(x pipeline.Result) bool {
+			return x.Documents.Updated == 1 && embedded() <= 3 && x.Chunks.Upserted <= 3 && x.Chunks.Deleted <= 3
+		})
+		r.write("b.txt", paragraphs("b.txt", 3))
+		step("shrink", func(x pipeline.Result) bool {
+			return x.Documents.Updated == 1 && x.Chunks.Deleted > 0 && embedded() <= 1
+		})
+		if err := os.Rename(filepath.Join(r.docs, "c/d.txt"), filepath.Join(r.docs, "c/moved.txt")); err != nil {
+			t.Fatal(err)
+		}
+		step("rename", func(x pipeline.Result) bool {
+			return x.Documents.Moved == 1 && x.Documents.Added == 0 && x.Documents.Deleted == 0 && embedded() == 0
+		})
+		swap(t, filepath.Join(r.docs, "a.txt"), filepath.Join(r.docs, "f.txt"))
+		step("swap", func(x pipeline.Result) bool { return x.Documents.Updated == 2 && embedded() == 0 })
+		r.remove("f.txt")
+		step("delete", func(x pipeline.Result) bool {
+			return x.Documents.Deleted == 1 && x.Chunks.Deleted > 0 && embedded() == 0
+		})
+		r.write("empty.txt", " \n\n")
+		step("blank", func(x pipeline.Result) bool {
+			return x.Documents.Added == 1 && x.Chunks.Upserted == 0 && embedded() == 0
+		})
+	})
+}
+
+func swap(t *testing.T, a, b string) {
+	t.Helper()
+	for _, mv := range [][2]string{{a, a + ".x"}, {b, a}, {a + ".x", b}} {
+		if err := os.Rename(mv[0], mv[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEqualFilesStandApart(t *testing.T) {
+	eachSink(t, func(t *testing.T, extra string) {
+		r := newRig(t, "", extra)
+		same := paragraphs("same", 30)
+		r.write("one/q1.txt", same)
+		r.write("two/q1.txt", same)
+		res := r.sync()
+		if res.Documents.Added != 2 {
+			t.Fatalf("q1.txt in two folders are not two documents: %+v", res)
+		}
+		n := len(r.export())
+		r.remove("one/q1.txt")
+		r.sync()
+		if left := r.export(); len(left) != n/2 || left[0].Path != "two/q1.txt" {
+			t.Fatalf("after deleting one of two equal files %d of %d chunks are left", len(left), n)
+		}
+		r.exact()
+	})
+}
+
+func TestGuards(t *testing.T) {
+	r := newRig(t, "", "")
+	for i := range 40 {
+		r.write(fmt.Sprintf("%02d.txt", i), paragraphs(fmt.Sprint(i), 3))
+	}
+	r.sync()
+	chunks := len(r.export())
+	parked := r.docs + "-parked"
+	refused := func(what string, code int) {
+		t.Helper()
+		res, err := r.trySync(pipeline.SyncOptions{})
+		if pipeline.ExitCode(err) != code {
+			t.Fatalf("%s: exit code %d (%v), want %d", what, pipeline.ExitCode(err), err, code)
+		}
+		if n := len(r.export()); n != chunks || res.Documents.Deleted != 0 {
+			t.Fatalf("%s: %d chunks are left of %d, %d documents deleted", what, n, chunks, res.Documents.Deleted)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Rename(r.docs, parked))
+	refused("the folder is gone", pipeline.ExitUnreachable)
+	must(os.Mkdir(r.docs, 0o755))
+	refused("the folder is empty", pipeline.ExitRefused)
+	must(os.Remove(r.docs))
+	must(os.Rename(parked, r.docs))
+	for i := range 25 {
+		r.remove(fmt.Sprintf("%02d.txt", i))
+	}
+	refused("over half is gone", pipeline.ExitRefused)
+	full := r.yaml
+	r.yaml = strings.Replace(r.yaml, "name: docs", "name: other", 1)
+	_, err := r.trySync(pipeline.SyncOptions{})
+	var guard *pipeline.GuardError
+	if !errors.As(err, &guard) {
+		t.Fatalf("a source was taken out of the configuration: %v", err)
+	}
+	r.yaml = full
+	res, err := r.trySync(pipeline.SyncOptions{AllowDelete: true})
+	if err != nil || res.Documents.Deleted != 40 { // 25 of docs and the 15 that were added as other
+		t.Fatalf("with --allow-delete: %v %+v", err, res)
+	}
+	r.exact()
+}
+
+func TestModelChangeIsARebuild(t *testing.T) {
+	eachSink(t, func(t *testing.T, extra string) {
+		r := newRig(t, "", extra)
+		r.write("a.txt", paragraphs("a", 20))
+		r.sync()
+		n := len(r.export())
+		r.yaml = strings.Replace(r.yaml, "dimensions: 32", "dimensions: 64", 1)
+		_, err := r.trySync(pipeline.SyncOptions{})
+		if pipeline.ExitCode(err) != pipeline.ExitRefused {
+			t.Fatalf("a changed model was not refused: %v", err)
+		}
+		res, err := r.trySync(pipeline.SyncOptions{AllowRebuild: true})
+		if err != nil || res.Embeddings.Computed == 0 {
+			t.Fatalf("rebuild: %v %+v", err, res)
+		}
+		if got := len(r.export()); got != n {
+			t.Fatalf("%d chunks after the rebuild, want %d", got, n)
+		}
+		r.exact()
+	})
+}
+
+func TestLostLedger(t *testing.T) {
+	eachSink(t, func(t *testing.T, extra string) {
+		r := newRig(t, "", extra)
+		for i := range 10 {
+			r.write(fmt.Sprintf("%d.md", i), "# T\n\n"+paragraphs(fmt.Sprint(i), 20))
+		}
+		r.sync()
+		r.embeds.Store(0)
+		if err := os.RemoveAll(filepath.Join(r.dir, ".kbsync")); err != nil {
+			t.Fatal(err)
+		}
+		res := r.sync()
+		if res.Documents.Unchanged != 10 || res.Chunks.Upserted+res.Chunks.Repositioned+res.Chunks.Deleted != 0 || r.embeds.Load() != 0 {
+			t.Fatalf("after the ledger was lost: %+v, %d embedded", res, r.embeds.Load())
+		}
+		if err := os.RemoveAll(filepath.Join(r.dir, ".kbsync")); err != nil {
+			t.Fatal(err)
+		}
+		r.remove("3.md")
+		r.write("4.md", "# T\n\n"+paragraphs("4", 2))
+		res = r.sync()
+		if res.Documents.Deleted != 1 || res.Documents.Updated != 1 || r.embeds.Load() > 1 {
+			t.Fatalf("edits while the ledger was lost: %+v, %d embedded", res, r.embeds.Load())
+		}
+		r.exact()
+	})
+}
+
+func TestChangedRuleRecutsWhatItTouches(t *testing.T) {
+	r := newRig(t, "", "")
+	r.write("a.txt", paragraphs("a", 40))
+	r.write("b.log", paragraphs("b", 40))
+	r.settle()
+	r.sync()
+	r.yaml += "rules: [{ match: { path: '**/*.txt' }, strategy: { sentence: { max_tokens: 64 } } }]\n"
+	res := r.sync()
+	if res.Documents.Updated != 1 || res.Documents.Unchanged != 1 {
+		t.Fatalf("%+v", res)
+	}
+	r.exact()
+	if res := r.sync(); res.Documents.Unchanged != 2 || res.BytesRead != 0 {
+		t.Fatalf("%+v", res)
+	}
+}

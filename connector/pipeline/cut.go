@@ -1,0 +1,353 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"runtime/debug"
+	"time"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/ledger"
+)
+
+// headBytes is how much of a document detection looks at.
+const headBytes = 8 << 10
+
+// A document with more chunks, or more text in them, than this is spooled to disk between cutting and writing.
+const (
+	spoolPieces = 1024
+	spoolBytes  = 4 << 20
+)
+
+// staged is a document that was read and cut, or was found to need neither.
+type staged struct {
+	job    job
+	facts  *facts
+	route  *route
+	raw    [sha256.Size]byte
+	read   int64
+	base   *base
+	title  string
+	pieces []piece
+	spool  *ledger.Spool
+	dups   map[int][]connector.Span // spans that an earlier chunk stands for, by its index
+	count  int
+	bytes  int
+	tokens int
+	same   bool   // the content is what the ledger has: nothing to write
+	skip   string // no parser claims it
+	finger string
+	ids    []connector.UUID // of spooled pieces, in order
+}
+
+// stageError says in which stage a document failed.
+type stageError struct {
+	stage string
+	err   error
+}
+
+func (e *stageError) Error() string { return e.err.Error() }
+func (e *stageError) Unwrap() error { return e.err }
+
+func stageOf(err error, fallback string) string {
+	var se *stageError
+	if errors.As(err, &se) {
+		return se.stage
+	}
+	return fallback
+}
+
+// cutter reads, parses and cuts documents.
+type cutter struct {
+	p      *Pipeline
+	tokens connector.Counter
+	ledger *ledger.Ledger // for spools; nil: everything in memory
+}
+
+// stage reads and cuts one document. A panic in a parser or strategy is that document's error.
+func (c *cutter) stage(ctx context.Context, j job) (s *staged, err error) {
+	if d := c.p.file.Sync.DocumentTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("took longer than sync.document_timeout (%s)", d))
+		defer cancel()
+	}
+	s = &staged{job: j}
+	defer func() {
+		if r := recover(); r != nil {
+			err = &stageError{"cut", fmt.Errorf("internal error, please report it: %v\n%s", r, debug.Stack())}
+		}
+		if err != nil && s.spool != nil {
+			err = errors.Join(err, s.spool.Drop(context.WithoutCancel(ctx)))
+		}
+	}()
+	rc, err := j.doc.Open(ctx)
+	if err != nil {
+		return s, &stageError{"open", err}
+	}
+	err = c.read(ctx, s, rc)
+	// Close reports a document that changed while it was read.
+	if cerr := rc.Close(); err == nil && cerr != nil {
+		err = &stageError{"read", cerr}
+	}
+	return s, err
+}
+
+// rawReader hashes and counts what is read, and stops when ctx ends.
+type rawReader struct {
+	ctx context.Context //nolint:containedctx // io.Reader has no room for one; the reader lives within one call
+	r   io.Reader
+	sum hash.Hash
+	n   int64
+}
+
+func (r *rawReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	n, err := r.r.Read(b)
+	r.sum.Write(b[:n])
+	r.n += int64(n)
+	return n, err
+}
+
+func (c *cutter) read(ctx context.Context, s *staged, rc io.Reader) error {
+	raw := &rawReader{ctx: ctx, r: rc, sum: sha256.New()}
+	buf := bufio.NewReaderSize(raw, 64<<10)
+	head, err := buf.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return &stageError{"read", err}
+	}
+	doc := &s.job.doc
+	maxTree := s.job.src.caps.MaxTreeSize
+	var tree bool
+	s.facts, tree = detectFacts(doc, head, maxTree)
+	if s.facts.Skip == "" && c.p.router.parsers[s.facts.Parser] == nil {
+		s.facts.Skip = fmt.Sprintf("no parser for %s in this build", s.facts.MediaType)
+	}
+	if s.facts.Skip != "" {
+		s.skip, s.finger = s.facts.Skip, c.p.router.fingerprint(nil, s.facts)
+		return nil
+	}
+	var in io.Reader = buf
+	if tree && doc.Size < 0 && maxTree > 0 {
+		in = &limited{r: buf, left: maxTree}
+	}
+	if err := c.cut(ctx, s, in); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, buf); err != nil {
+		return &stageError{"read", err}
+	}
+	s.read = raw.n
+	raw.sum.Sum(s.raw[:0])
+	return c.settle(s)
+}
+
+// limited refuses a tree of unknown size that turns out too large.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	n, err := l.r.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		return n, connector.Errorf(connector.ClassInvalid, "larger than max_tree_size, and the source does not say how large")
+	}
+	return n, err
+}
+
+// settle decides, once the bytes are known, whether anything changed, and fills what the records share.
+func (c *cutter) settle(s *staged) error {
+	old := s.job.old
+	s.same = old != nil && old.State == ledger.DocOK && string(old.Raw) == string(s.raw[:]) && old.Fingerprint == s.finger && s.sameURI()
+	modified := s.job.doc.ModifiedAt
+	if old != nil && old.Modified != 0 && string(old.Raw) == string(s.raw[:]) {
+		modified = time.Unix(0, old.Modified) // touched, not changed
+	}
+	if modified.IsZero() {
+		modified = time.Unix(0, 0)
+	}
+	s.job.modified = modified
+	s.base = newBase(c.p.file, s.job.src.name, &s.job.doc, s.facts, s.route, s.title, modified)
+	s.base.total = s.count
+	if _, err := json.Marshal(s.base.metadata); err != nil {
+		return &stageError{"cut", fmt.Errorf("metadata cannot be stored: %w", err)}
+	}
+	return nil
+}
+
+func (s *staged) sameURI() bool {
+	var f facts
+	return json.Unmarshal(s.job.old.Facts, &f) == nil && f.URI == s.facts.URI
+}
+
+// cut runs parser and strategy.
+func (c *cutter) cut(ctx context.Context, s *staged, in io.Reader) error {
+	doc := &s.job.doc
+	parser := c.p.router.parsers[s.facts.parser()]
+	watch := &watcher{staged: s}
+	next, stop := iter.Pull2(parser.Parse(ctx, doc, in))
+	defer stop()
+	// The first elements are looked at before a rule is chosen: rules may ask for front matter.
+	first, ferr, more := next()
+	for more && ferr == nil && first.Kind == connector.KindDropped {
+		first, ferr, more = next()
+	}
+	if more && ferr == nil && first.Kind == connector.KindFrontMatter {
+		s.facts.Front = first.Front
+	}
+	var err error
+	if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
+		return &stageError{"cut", err}
+	}
+	s.finger = c.p.router.fingerprint(s.route, s.facts)
+	elements := func(yield func(connector.Element, error) bool) {
+		for e, err, ok := first, ferr, more; ok; e, err, ok = next() {
+			if err != nil {
+				yield(e, &stageError{"parse", err})
+				return
+			}
+			watch.see(&e)
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+	return c.collect(ctx, s, watch, s.route.strategy.Chunks(ctx, doc, elements))
+}
+
+// watcher notes what passes between parser and strategy: line ends and the title.
+type watcher struct {
+	staged *staged
+	lines  lineIndex
+}
+
+func (w *watcher) see(e *connector.Element) {
+	if e.Kind == connector.KindDropped {
+		return
+	}
+	w.lines.add(e.Text)
+	if w.staged.title == "" && e.Kind == connector.KindHeading {
+		w.staged.title = e.Title
+	}
+	if title, ok := e.Front["title"].(string); ok && title != "" {
+		w.staged.title = title
+	}
+}
+
+// collect gives chunks their ids and keeps them, on disk where they are many.
+func (c *cutter) collect(ctx context.Context, s *staged, w *watcher, chunks iter.Seq2[connector.Chunk, error]) error {
+	docID := connector.DocID(c.p.file.Name, s.job.src.name, s.job.doc.Path)
+	seen := map[[16]byte]int{}  // occurrences by hash
+	first := map[[16]byte]int{} // index by hash, for dedup
+	keys := map[string]connector.UUID{}
+	for ch, err := range chunks {
+		if err != nil {
+			return &stageError{stageOf(err, "cut"), err}
+		}
+		pc := newPiece(&ch, c.tokens)
+		if len(pc.Spans) > 0 {
+			pc.LineStart, pc.LineEnd = w.lines.line(pc.Spans[0].Start), w.lines.line(max(pc.Spans[len(pc.Spans)-1].End-1, pc.Spans[0].Start))
+		}
+		short := [16]byte(pc.Hash[:16])
+		if c.p.file.Dedup == "exact" && !pc.StoreOnly {
+			if at, dup := first[short]; dup {
+				if s.dups == nil {
+					s.dups = map[int][]connector.Span{}
+				}
+				s.dups[at] = append(s.dups[at], pc.Spans...)
+				continue
+			}
+			first[short] = s.count
+		}
+		if c.p.file.IDs == "position" {
+			pc.ID = connector.ChunkIDByPosition(c.p.file.Name, docID, s.count)
+		} else {
+			pc.ID = connector.ChunkIDByContent(c.p.file.Name, docID, fmt.Sprintf("%x", pc.Hash), seen[short])
+		}
+		seen[short]++
+		if ch.Key != "" {
+			keys[ch.Key] = pc.ID
+		}
+		if ch.ParentKey != "" {
+			parent, ok := keys[ch.ParentKey]
+			if !ok {
+				return &stageError{"cut", fmt.Errorf("strategy %s: a chunk names a parent %q that did not come before it", s.route.kind, ch.ParentKey)}
+			}
+			pc.Parent = parent
+		}
+		s.count++
+		s.tokens += pc.Tokens
+		s.bytes += len(pc.Content) + len(pc.Context)
+		s.pieces = append(s.pieces, pc)
+		if c.ledger != nil && (len(s.pieces) >= spoolPieces || s.bytes >= spoolBytes) {
+			if err := c.flush(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	if s.spool != nil {
+		return c.flush(ctx, s)
+	}
+	return nil
+}
+
+// flush moves the pieces in memory to the spool.
+func (c *cutter) flush(ctx context.Context, s *staged) error {
+	if s.spool == nil {
+		s.spool = c.ledger.NewSpool()
+	}
+	items := make([][]byte, len(s.pieces))
+	for i := range s.pieces {
+		b, err := json.Marshal(&s.pieces[i])
+		if err != nil {
+			return &stageError{"cut", err}
+		}
+		items[i] = b
+	}
+	s.pieces, s.bytes = s.pieces[:0], 0
+	return s.spool.Append(ctx, items)
+}
+
+// each yields the pieces in order, wherever they are.
+func (s *staged) each(ctx context.Context) iter.Seq2[*piece, error] {
+	return func(yield func(*piece, error) bool) {
+		index := 0
+		give := func(pc *piece) bool {
+			if extra := s.dups[index]; extra != nil {
+				pc.Spans = append(append([]connector.Span{}, pc.Spans...), extra...)
+			}
+			index++
+			return yield(pc, nil)
+		}
+		if s.spool == nil {
+			for i := range s.pieces {
+				if !give(&s.pieces[i]) {
+					return
+				}
+			}
+			return
+		}
+		for item, err := range s.spool.Items(ctx) {
+			var pc *piece
+			if err == nil {
+				pc, err = decodePiece(item)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !give(pc) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/ledger"
+	"golang.org/x/sync/errgroup"
+)
+
+// defaultEmbedItems bounds a request to an embedder that names no limit of its own.
+const defaultEmbedItems = 256
+
+// want is a text that needs a number in the store and, unless it is only stored, a vector.
+type want struct {
+	hash   [sha256.Size]byte
+	text   string
+	tokens int
+	vector []float32
+	plain  bool // no vector is needed
+	number int64
+	cached bool
+	err    error
+}
+
+// vectors makes texts known to the store and gives them their vectors: from the store where it has them, else from the
+// embedder. Every vector is stored as soon as it arrives. What the embedder refuses is noted in err
+// of the text; the error returned ends the run.
+func (w *writer) vectors(ctx context.Context, wants []*want) error {
+	hashes := make([]ledger.Hash, len(wants))
+	for i, x := range wants {
+		hashes[i] = x.hash
+	}
+	found, err := w.l.Lookup(ctx, w.identity, hashes)
+	if err != nil {
+		return err
+	}
+	var missing, store []*want
+	cached := 0
+	for i, x := range wants {
+		x.number = found[i].N
+		switch {
+		case x.plain || x.vector != nil:
+			if x.number == 0 || x.vector != nil && found[i].Vector == nil {
+				store = append(store, x)
+			}
+		case found[i].Vector != nil:
+			x.vector, x.cached = found[i].Vector, true
+			cached++
+		default:
+			missing = append(missing, x)
+		}
+	}
+	w.tally.do(func(r *Result) { r.Embeddings.Cached += cached })
+	w.tally.progress.Embedded(0, cached)
+	if err := w.store(ctx, store); err != nil {
+		return err
+	}
+	return w.embedAll(ctx, missing)
+}
+
+// store puts texts, with the vectors that they have, into the store.
+func (w *writer) store(ctx context.Context, wants []*want) error {
+	if len(wants) == 0 {
+		return nil
+	}
+	entries := make([]ledger.Entry, len(wants))
+	for i, x := range wants {
+		entries[i] = ledger.Entry{Hash: x.hash, Text: x.text, Vector: x.vector}
+	}
+	numbers, err := w.l.Put(ctx, w.identity, entries)
+	if err != nil {
+		return err
+	}
+	for i, x := range wants {
+		x.number = numbers[i]
+	}
+	return nil
+}
+
+// embedAll embeds in requests within the model's limits, several at a time.
+func (w *writer) embedAll(ctx context.Context, wants []*want) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(w.p.concurrency())
+	for _, batch := range w.requests(wants) {
+		g.Go(func() error {
+			if err := w.embed(ctx, batch); err != nil {
+				return err
+			}
+			good := batch[:0:0]
+			for _, x := range batch {
+				if x.err == nil {
+					good = append(good, x)
+				}
+			}
+			w.tally.do(func(r *Result) { r.Embeddings.Computed += len(good) })
+			w.tally.progress.Embedded(len(good), 0)
+			return w.store(ctx, good)
+		})
+	}
+	return g.Wait()
+}
+
+// requests groups texts by the model's limits of items, tokens and bytes.
+func (w *writer) requests(wants []*want) [][]*want {
+	m := w.p.model
+	maxItems := m.MaxItems
+	if maxItems <= 0 {
+		maxItems = defaultEmbedItems
+	}
+	// A local model is kept busy on every core.
+	if share := (len(wants) + w.p.concurrency() - 1) / w.p.concurrency(); share < maxItems && share > 16 {
+		maxItems = share
+	}
+	var out [][]*want
+	var cur []*want
+	tokens, size := 0, 0
+	for _, x := range wants {
+		full := len(cur) >= maxItems || m.MaxTokens > 0 && tokens+x.tokens > m.MaxTokens || m.MaxBytes > 0 && size+len(x.text) > m.MaxBytes
+		if full && len(cur) > 0 {
+			out, cur, tokens, size = append(out, cur), nil, 0, 0
+		}
+		cur = append(cur, x)
+		tokens, size = tokens+x.tokens, size+len(x.text)
+	}
+	if len(cur) > 0 {
+		out = append(out, cur)
+	}
+	return out
+}
+
+// embed asks for one request's vectors. A request refused as invalid or too large is halved until the text at fault stands alone.
+func (w *writer) embed(ctx context.Context, batch []*want) error {
+	texts := make([]string, len(batch))
+	for i, x := range batch {
+		texts[i] = x.text
+	}
+	var got [][]float32
+	err := w.p.retry(ctx, "embed with "+w.p.model.Provider, func() (err error) {
+		got, err = w.p.embedder.Embed(ctx, texts)
+		return err
+	})
+	var be *connector.BatchError
+	if err != nil && !errors.As(err, &be) {
+		class := connector.ClassOf(err)
+		if class != connector.ClassInvalid && class != connector.ClassTooLarge {
+			return err
+		}
+		if len(batch) == 1 {
+			batch[0].err = err
+			return nil
+		}
+		half := len(batch) / 2
+		return errors.Join(w.embed(ctx, batch[:half]), w.embed(ctx, batch[half:]))
+	}
+	if len(got) != len(batch) {
+		return fmt.Errorf("embedder %s returned %d vectors for %d texts", w.p.model.Provider, len(got), len(batch))
+	}
+	for i, x := range batch {
+		if be != nil && be.Items[i] != nil {
+			x.err = be.Items[i]
+			continue
+		}
+		if x.err = checkVector(got[i], w.p.model.Dimensions); x.err == nil {
+			x.vector = got[i]
+		}
+	}
+	return nil
+}
+
+// checkVector refuses what would poison a search: a wrong length, NaN, infinity, all zeros.
+func checkVector(v []float32, dims int) error {
+	if len(v) != dims {
+		return fmt.Errorf("the embedder returned a vector of %d dimensions, want %d", len(v), dims)
+	}
+	zero := true
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return errors.New("the embedder returned a vector that is not finite")
+		}
+		zero = zero && x == 0
+	}
+	if zero {
+		return errors.New("the embedder returned a zero vector")
+	}
+	return nil
+}
+
+// wantSet joins equal texts of a batch, so that each is looked up and embedded once.
+type wantSet struct {
+	byHash map[[sha256.Size]byte]*want
+	list   []*want
+}
+
+// add returns the one want that stands for the text of x.
+func (s *wantSet) add(x *want) *want {
+	if s.byHash == nil {
+		s.byHash = map[[sha256.Size]byte]*want{}
+	}
+	have := s.byHash[x.hash]
+	if have == nil {
+		s.byHash[x.hash] = x
+		s.list = append(s.list, x)
+		return x
+	}
+	have.plain = have.plain && x.plain
+	return have
+}

@@ -1,0 +1,342 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/config"
+	"github.com/kbsync/kbsync/connector/ledger"
+)
+
+// openSource is a source that is being listed.
+type openSource struct {
+	name   string
+	source connector.Source
+	caps   connector.SourceCapabilities
+}
+
+func (p *Pipeline) openSource(ctx context.Context, conf config.SourceConf) (*openSource, error) {
+	plugin, ok := p.reg.Sources.Get(conf.Kind)
+	if !ok {
+		return nil, UsageErrorf("source %s: kind %q is not in this build", conf.Name, conf.Kind)
+	}
+	src, err := plugin.Open(ctx, conf.Config, p.env())
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", conf.Name, err)
+	}
+	return &openSource{conf.Name, src, src.Capabilities()}, nil
+}
+
+// job is a document to be looked at: listed, and not known to be unchanged.
+type job struct {
+	src      *openSource
+	doc      connector.Document
+	old      *ledger.Doc // what the ledger has; nil for a new document
+	modified time.Time
+}
+
+// listing is what one source's listing came to.
+type listing struct {
+	source  string
+	had     int   // documents the ledger had
+	listed  int   // documents the source listed
+	err     error // the listing broke
+	gone    *ledger.Spool
+	goneN   int
+	blocked map[string]bool // paths at and below which nothing may be deleted: unreadable documents and folders
+	jobs    int
+}
+
+// lister merges a source's listing with the ledger's.
+type lister struct {
+	p        *Pipeline
+	l        *ledger.Ledger
+	t        *ledger.Target
+	tally    *tally
+	checksum bool // trust no version
+	dry      bool // write nothing
+	drain    <-chan struct{}
+
+	touched []ledger.Doc // unchanged documents whose row needs a new epoch
+}
+
+var errDrained = errors.New("stopped: what was begun was finished, the rest is left for the next run")
+
+// list calls do for each document that may have changed and collects those that vanished.
+func (ls *lister) list(ctx context.Context, src *openSource, do func(job) error) (*listing, error) {
+	counts, err := ls.t.Sources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &listing{source: src.name, had: counts[src.name], gone: ls.l.NewSpool()}
+	m := &merge{ls: ls, src: src, out: out, do: do}
+	if src.caps.Order == connector.OrderTree {
+		err = m.ordered(ctx)
+	} else {
+		err = m.unordered(ctx)
+	}
+	if err == nil {
+		err = m.flushGone(ctx, 0)
+	}
+	if terr := ls.flushTouched(ctx, 0); err == nil {
+		err = terr
+	}
+	return out, err
+}
+
+// merge is one merging of a listing with the ledger.
+type merge struct {
+	ls   *lister
+	src  *openSource
+	out  *listing
+	do   func(job) error
+	last string
+	gone [][]byte
+}
+
+// ordered walks both lists, which have the same order, side by side.
+func (m *merge) ordered(ctx context.Context) error {
+	next, stop := iter.Pull2(m.ls.t.List(ctx, m.src.name))
+	defer stop()
+	row, lerr, more := next()
+	lastKey := ""
+	for ch, err := range m.src.source.Changes(ctx) {
+		if done, ferr := m.fault(ctx, err); done {
+			return ferr
+		} else if err != nil {
+			continue
+		}
+		key := connector.TreeKey(ch.Document.Path)
+		if key <= lastKey && lastKey != "" {
+			return fmt.Errorf("source %s: listed %q out of order, after %q: please report this fault of the source", m.src.name, ch.Document.Path, connector.TreePath(lastKey))
+		}
+		lastKey = key
+		for more && lerr == nil && connector.TreeKey(row.Path) < key {
+			if err := m.vanished(ctx, row.Path); err != nil {
+				return err
+			}
+			row, lerr, more = next()
+		}
+		if lerr != nil {
+			return lerr
+		}
+		var known *ledger.Listed
+		if more && row.Path == ch.Document.Path {
+			r := row
+			known = &r
+			row, lerr, more = next()
+		}
+		if err := m.item(ctx, ch, known); err != nil {
+			return err
+		}
+	}
+	for ; more && m.out.err == nil; row, lerr, more = next() {
+		if lerr != nil {
+			return lerr
+		}
+		if err := m.vanished(ctx, row.Path); err != nil {
+			return err
+		}
+	}
+	return lerr
+}
+
+// unordered asks the ledger for each document and remembers, on disk, which it saw.
+func (m *merge) unordered(ctx context.Context) error {
+	seen, err := m.ls.l.NewSeen(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = seen.Close() }()
+	for ch, err := range m.src.source.Changes(ctx) {
+		if done, ferr := m.fault(ctx, err); done {
+			return ferr
+		} else if err != nil {
+			continue
+		}
+		d, ok, err := m.ls.t.Doc(ctx, m.src.name, ch.Document.Path)
+		if err != nil {
+			return err
+		}
+		var known *ledger.Listed
+		if ok {
+			known = &ledger.Listed{Path: d.Path, Version: d.Version, Epoch: d.Epoch, State: d.State, Chunks: d.Chunks}
+		}
+		if err := seen.Add(ctx, ch.Document.Path); err != nil {
+			return err
+		}
+		if err := m.item(ctx, ch, known); err != nil {
+			return err
+		}
+	}
+	if m.out.err != nil {
+		return nil
+	}
+	for row, err := range m.ls.t.List(ctx, m.src.name) {
+		if err != nil {
+			return err
+		}
+		ok, err := seen.Has(ctx, row.Path)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			if err := m.vanished(ctx, row.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fault deals with an error item of a listing. done says that the merge ends here, with err.
+func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
+	select {
+	case <-m.ls.drain:
+		m.out.err = errDrained
+		return true, nil
+	default:
+	}
+	if err == nil {
+		return false, nil
+	}
+	var de *connector.DocError
+	if errors.As(err, &de) {
+		m.out.block(de.Path)
+		m.ls.tally.fail(ErrorRow{m.src.name, de.Path, "list", de.Err.Error()})
+		return false, nil
+	}
+	if ctx.Err() != nil {
+		return true, context.Cause(ctx)
+	}
+	m.out.err = err
+	return true, nil
+}
+
+// item decides about one listed thing.
+func (m *merge) item(ctx context.Context, ch connector.Change, known *ledger.Listed) error {
+	ls, doc := m.ls, &ch.Document
+	if ch.Kind == connector.ChangeSkip {
+		ls.tally.skip(m.src.name, doc.Path, ch.Reason)
+		if known != nil { // it was a document before
+			return m.vanished(ctx, doc.Path)
+		}
+		return nil
+	}
+	ls.tally.progress.Listed(m.src.name)
+	m.out.listed++
+	if known != nil && !ls.checksum && doc.Version != "" && known.Version == doc.Version && (known.State == ledger.DocOK || known.State == ledger.DocSkipped) {
+		if known.Epoch == ls.p.router.epoch {
+			ls.keep(known, doc)
+			return nil
+		}
+		same, err := m.reroute(ctx, doc)
+		if err != nil || same {
+			return err
+		}
+	}
+	j := job{src: m.src, doc: *doc}
+	if known != nil {
+		d, ok, err := ls.t.Doc(ctx, m.src.name, doc.Path)
+		if err != nil {
+			return err
+		}
+		if ok {
+			j.old = &d
+		}
+	}
+	m.out.jobs++
+	return m.do(j)
+}
+
+// keep counts an unchanged document.
+func (ls *lister) keep(known *ledger.Listed, doc *connector.Document) {
+	if known.State == ledger.DocSkipped {
+		ls.tally.settle(Skipped, doc.Path, 0)
+		return
+	}
+	ls.tally.do(func(r *Result) { r.Chunks.Unchanged += known.Chunks })
+	ls.tally.settle(Unchanged, doc.Path, known.Chunks)
+}
+
+// reroute checks an unchanged document against a changed configuration by what is remembered of it.
+func (m *merge) reroute(ctx context.Context, doc *connector.Document) (same bool, err error) {
+	ls := m.ls
+	d, ok, err := ls.t.Doc(ctx, m.src.name, doc.Path)
+	if err != nil || !ok {
+		return false, err
+	}
+	f, ok := decodeFacts(d.Facts)
+	if !ok || f.URI != doc.URI {
+		return false, nil
+	}
+	var rt *route
+	if f.Skip == "" {
+		if rt, err = ls.p.router.choose(m.src.name, doc.Path, f); err != nil {
+			return false, nil // cutting it will say what is wrong
+		}
+	}
+	if ls.p.router.fingerprint(rt, f) != d.Fingerprint || d.Fingerprint == "" {
+		return false, nil
+	}
+	d.Epoch = ls.p.router.epoch
+	ls.keep(&ledger.Listed{State: d.State, Chunks: d.Chunks}, doc)
+	ls.touched = append(ls.touched, d)
+	return true, ls.flushTouched(ctx, 1000)
+}
+
+func (ls *lister) flushTouched(ctx context.Context, over int) error {
+	if len(ls.touched) <= over || ls.dry {
+		return nil
+	}
+	err := ls.t.Touch(ctx, ls.touched)
+	ls.touched = ls.touched[:0]
+	return err
+}
+
+// vanished notes a document that the source no longer lists.
+func (m *merge) vanished(ctx context.Context, path string) error {
+	if m.out.isBlocked(path) {
+		return nil
+	}
+	m.out.goneN++
+	m.gone = append(m.gone, []byte(path))
+	return m.flushGone(ctx, 1000)
+}
+
+func (m *merge) flushGone(ctx context.Context, over int) error {
+	if len(m.gone) <= over {
+		return nil
+	}
+	err := m.out.gone.Append(ctx, m.gone)
+	m.gone = m.gone[:0]
+	return err
+}
+
+// block protects what stands at path, and below it.
+func (o *listing) block(path string) {
+	if o.blocked == nil {
+		o.blocked = map[string]bool{}
+	}
+	o.blocked[path] = true
+}
+
+// isBlocked says whether path is, or lies below, something that could not be read.
+func (o *listing) isBlocked(path string) bool {
+	if len(o.blocked) == 0 {
+		return false
+	}
+	if o.blocked[path] || o.blocked["."] || o.blocked[""] {
+		return true
+	}
+	for i := range len(path) {
+		if path[i] == '/' && o.blocked[path[:i]] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/config"
+)
+
+// Preview parses and cuts documents with no network and no state: what `kbsync parse`, `chunk`, `sources` and
+// `validate` do. It opens no sink, and an embedder only for its limits.
+type Preview struct{ p *Pipeline }
+
+// OpenPreview opens strategies and parsers of a configuration. Without embedder (nil configuration of one, and bare) only
+// the rules' own caps count.
+func OpenPreview(ctx context.Context, file *config.File, reg *connector.Registry, bare bool) (*Preview, error) {
+	p := &Pipeline{file: file, reg: reg, log: slog.New(slog.DiscardHandler), opts: Options{Progress: silent{}}}
+	if !bare {
+		kind, conf := DefaultEmbedder, any(nil)
+		if file.Embedder != nil {
+			kind, conf = file.Embedder.Kind, file.Embedder.Config
+		}
+		plugin, ok := reg.Embedders.Get(kind)
+		if !ok {
+			return nil, UsageErrorf("embedder %q is not in this build: choose one of %v", kind, reg.Embedders.Kinds())
+		}
+		if conf == nil {
+			conf = plugin.Config()
+		}
+		var err error
+		if p.embedder, err = plugin.Open(ctx, conf, p.env()); err != nil {
+			return nil, fmt.Errorf("embedder %s: %w", kind, err)
+		}
+		p.model = p.embedder.Model()
+	}
+	var err error
+	if p.router, err = newRouter(ctx, p); err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	return &Preview{p}, nil
+}
+
+// Close closes what OpenPreview opened.
+func (v *Preview) Close() error {
+	if v.p.embedder == nil {
+		return nil
+	}
+	return v.p.embedder.Close()
+}
+
+// Model is the embedder's model; the zero Model without one.
+func (v *Preview) Model() connector.Model { return v.p.model }
+
+// Backends names what does the work of parsers that differ between builds, by parser.
+func (v *Preview) Backends() map[string]string { return v.p.router.backends() }
+
+// Explanation says what a document gets and why.
+type Explanation struct {
+	MediaType string   `json:"media_type"`
+	Language  string   `json:"language,omitempty"`
+	Parser    string   `json:"parser,omitempty"`
+	Backend   string   `json:"backend,omitempty"`
+	Rule      string   `json:"rule,omitempty"`
+	Strategy  string   `json:"strategy,omitempty"`
+	Config    any      `json:"config,omitempty"`
+	Caps      []string `json:"caps,omitempty"`
+	Skip      string   `json:"skip,omitempty"`
+	Degraded  string   `json:"degraded,omitempty"`
+}
+
+func (v *Preview) explain(s *staged) *Explanation {
+	f := s.facts
+	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Skip: f.Skip, Degraded: f.Degraded}
+	if f.Skip != "" || s.route == nil {
+		return x
+	}
+	info := v.p.router.parsers[f.parser()].Info()
+	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
+	for _, c := range s.route.strategy.Info().Caps {
+		x.Caps = append(x.Caps, fmt.Sprintf("%d %s", c.Max, c.Counter.Name()))
+	}
+	return x
+}
+
+// Chunks cuts one document as a sync would and calls yield for each record. A document that no parser claims gives none, and an explanation
+// that says why.
+func (v *Preview) Chunks(ctx context.Context, source string, caps connector.SourceCapabilities, doc connector.Document,
+	yield func(connector.Record) error,
+) (*Explanation, error) {
+	tokens, err := v.p.counter("model")
+	if err != nil {
+		return nil, err
+	}
+	c := &cutter{p: v.p, tokens: tokens}
+	s, err := c.stage(ctx, job{src: &openSource{name: source, caps: caps}, doc: doc})
+	if err != nil {
+		return nil, err
+	}
+	if s.skip != "" {
+		return v.explain(s), nil
+	}
+	prev, index := "", 0
+	var pending *piece
+	emit := func(next string) error {
+		r := s.base.record(pending, index, prev, next)
+		prev, index = r.ChunkID, index+1
+		return yield(r)
+	}
+	for pc, err := range s.each(ctx) {
+		if err == nil && pending != nil {
+			err = emit(pc.ID.String())
+		}
+		if err != nil {
+			return v.explain(s), err
+		}
+		pending = pc
+	}
+	if pending != nil {
+		err = emit("")
+	}
+	return v.explain(s), err
+}
+
+// Elements parses one document and yields what the parser saw.
+func (v *Preview) Elements(ctx context.Context, caps connector.SourceCapabilities, doc connector.Document) (*Explanation, iter.Seq2[connector.Element, error], error) {
+	rc, err := doc.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(rc, head)
+	if cerr := rc.Close(); cerr != nil && connector.ClassOf(cerr) != connector.ClassChanged {
+		err = cerr
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil, err
+	}
+	f, _ := detectFacts(&doc, head[:n], caps.MaxTreeSize)
+	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Skip: f.Skip, Degraded: f.Degraded}
+	parser := v.p.router.parsers[f.parser()]
+	if f.Skip == "" && parser == nil {
+		x.Skip = "no parser for " + f.MediaType + " in this build"
+	}
+	if x.Skip != "" {
+		return x, func(func(connector.Element, error) bool) {}, nil
+	}
+	x.Parser, x.Backend = parser.Info().Name, parser.Info().Backend
+	return x, func(yield func(connector.Element, error) bool) {
+		rc, err := doc.Open(ctx)
+		if err != nil {
+			yield(connector.Element{}, err)
+			return
+		}
+		defer func() { _ = rc.Close() }()
+		for e, err := range parser.Parse(ctx, &doc, rc) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// Source opens a configured source for listing; close it after use.
+func (v *Preview) Source(ctx context.Context, conf config.SourceConf) (connector.Source, error) {
+	src, err := v.p.openSource(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+	return src.source, nil
+}

@@ -1,0 +1,183 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+)
+
+// QueryOptions are a question.
+type QueryOptions struct {
+	Text   string
+	K      int                  // 0 means 5
+	Mode   connector.SearchMode // empty means hybrid where the sink can, else dense
+	Filter connector.Filter
+	Fusion connector.Fusion
+	// Expand is "parent", "neighbours" or "none".
+	Expand string
+}
+
+// Answer is a hit as `kbsync query` prints it.
+type Answer struct {
+	Score     float64        `json:"score"`
+	ChunkID   string         `json:"chunk_id"`
+	Source    string         `json:"source"`
+	Path      string         `json:"path"`
+	Section   string         `json:"section"`
+	Page      int            `json:"page"`
+	LineStart int            `json:"line_start"`
+	Content   string         `json:"content"`
+	Metadata  map[string]any `json:"metadata"`
+}
+
+// Query answers a question from the live collection.
+func (p *Pipeline) Query(ctx context.Context, opts QueryOptions) ([]Answer, error) {
+	if strings.TrimSpace(opts.Text) == "" {
+		return nil, UsageErrorf("the question is empty")
+	}
+	modes := p.sink.Capabilities().Modes
+	switch {
+	case opts.Mode == "" && slices.Contains(modes, connector.ModeHybrid):
+		opts.Mode = connector.ModeHybrid
+	case opts.Mode == "":
+		opts.Mode = connector.ModeDense
+	case !slices.Contains(modes, opts.Mode):
+		return nil, UsageErrorf("this sink cannot answer in mode %s: choose one of %v", opts.Mode, modes)
+	}
+	if opts.K <= 0 {
+		opts.K = 5
+	}
+	coll, err := p.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := connector.Query{Mode: opts.Mode, Text: opts.Text, K: opts.K, Filter: opts.Filter, Fusion: opts.Fusion}
+	if opts.Mode != connector.ModeLexical {
+		if have := coll.Schema().Model; have != p.model.Identity() {
+			return nil, &GuardError{fmt.Sprintf("the collection was made by %s and the configuration names %s, whose vectors do not compare: "+
+				"run kbsync sync --allow-rebuild, or query with --mode lexical", have, p.model.Identity())}
+		}
+		err := p.retry(ctx, "embed the question", func() (err error) {
+			q.Vector, err = p.embedder.EmbedQuery(ctx, opts.Text)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var hits []connector.Hit
+	err = p.retry(ctx, "search", func() (err error) {
+		hits, err = coll.Search(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.answers(ctx, coll, hits, opts.Expand)
+}
+
+func (p *Pipeline) live(ctx context.Context) (coll connector.Collection, err error) {
+	err = p.retry(ctx, "open the collection", func() (err error) {
+		coll, err = p.sink.Live(ctx)
+		return err
+	})
+	if errors.Is(err, connector.ErrNoCollection) {
+		return nil, connector.ErrNoCollection
+	}
+	return coll, err
+}
+
+// answers expands hits by their parents or neighbours.
+func (p *Pipeline) answers(ctx context.Context, coll connector.Collection, hits []connector.Hit, expand string) ([]Answer, error) {
+	out := make([]Answer, 0, len(hits))
+	seen := map[string]bool{}
+	for _, h := range hits {
+		ids := []string{h.ChunkID}
+		switch expand {
+		case "", "none":
+		case "parent":
+			if h.ParentID != "" {
+				ids = []string{h.ParentID}
+			}
+		case "neighbours":
+			ids = []string{text(h.Metadata["prev_id"]), h.ChunkID, text(h.Metadata["next_id"])}
+		default:
+			return nil, UsageErrorf("--expand takes parent, neighbours or none, not %q", expand)
+		}
+		if len(ids) == 1 && ids[0] == h.ChunkID {
+			out = append(out, answer(h.Score, &h.Record))
+			continue
+		}
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" || seen[id] })
+		var points []connector.Point
+		err := p.retry(ctx, "fetch from the sink", func() (err error) {
+			points, err = coll.Fetch(ctx, ids, false)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range points {
+			seen[points[i].ChunkID] = true
+			out = append(out, answer(h.Score, &points[i].Record))
+		}
+	}
+	return out, nil
+}
+
+func answer(score float64, r *connector.Record) Answer {
+	return Answer{Score: score, ChunkID: r.ChunkID, Source: r.Source, Path: r.Path, Section: text(r.Metadata["section"]),
+		Page: number(r.Metadata["page"]), LineStart: number(r.Metadata["line_start"]), Content: r.Content, Metadata: r.Metadata}
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func number(v any) int {
+	switch n := v.(type) {
+	case int:
+		return n
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}
+
+// Export yields every chunk of this pipeline as the live collection holds it, by id.
+func (p *Pipeline) Export(ctx context.Context, vectors bool) iter.Seq2[connector.Point, error] {
+	return func(yield func(connector.Point, error) bool) {
+		coll, err := p.live(ctx)
+		if err == nil {
+			err = p.retry(ctx, "flush the sink", func() error { return coll.Flush(ctx) })
+		}
+		if err != nil {
+			yield(connector.Point{}, err)
+			return
+		}
+		for pt, err := range coll.Scan(ctx, vectors) {
+			if err == nil && text(pt.Metadata["pipeline"]) != p.file.Name {
+				continue
+			}
+			if !yield(pt, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// hashOf is the content hash of what a sink holds, computed anew.
+func hashOf(r *connector.Record) string {
+	sum := sha256.Sum256([]byte(r.EmbedText))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,189 @@
+package pipeline
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/config"
+)
+
+// recordVersion is raised when the metadata of records change shape: documents are cut again.
+const recordVersion = 1
+
+// piece is a chunk on its way from the strategy to the sink, as it is spooled for large documents.
+type piece struct {
+	ID        connector.UUID   `json:"i"`
+	Parent    connector.UUID   `json:"p"`
+	Content   string           `json:"t"`
+	Context   string           `json:"c,omitempty"`
+	Spans     []connector.Span `json:"s"`
+	CtxSpans  []connector.Span `json:"x,omitempty"`
+	Hash      []byte           `json:"h"` // SHA-256 of the embedded text
+	Chars     int              `json:"r"`
+	Tokens    int              `json:"k"`
+	Headings  []string         `json:"g,omitempty"`
+	Page      int              `json:"n,omitempty"`
+	Language  string           `json:"l,omitempty"`
+	LineStart int              `json:"a"`
+	LineEnd   int              `json:"b"`
+	StoreOnly bool             `json:"o,omitempty"`
+	Metadata  map[string]any   `json:"m,omitempty"`
+	Vector    []float32        `json:"v,omitempty"`
+}
+
+func (c *piece) embedText() string { return c.Context + c.Content }
+
+// newPiece measures a chunk. Lines are filled in by the caller, who knows the text.
+func newPiece(ch *connector.Chunk, tokens connector.Counter) piece {
+	text := ch.EmbedText()
+	sum := sha256.Sum256([]byte(text))
+	c := piece{
+		Content: ch.Text, Context: ch.Context, Spans: ch.Spans, CtxSpans: ch.ContextSpans, Hash: sum[:],
+		Chars: utf8.RuneCountInString(ch.Text), Headings: ch.Headings, Page: ch.Page, Language: ch.Language,
+		StoreOnly: ch.StoreOnly, Metadata: ch.Metadata, Vector: ch.Vector,
+	}
+	if ch.Tokens > 0 && ch.TokenUnit == tokens.Name() {
+		c.Tokens = ch.Tokens
+	} else {
+		c.Tokens = tokens.Count(text)
+	}
+	if ch.ForcedSplit || ch.Rendered || ch.Generated {
+		c.Metadata = maps.Clone(c.Metadata)
+		if c.Metadata == nil {
+			c.Metadata = map[string]any{}
+		}
+		flag(c.Metadata, "forced_split", ch.ForcedSplit)
+		flag(c.Metadata, "rendered", ch.Rendered)
+		flag(c.Metadata, "generated", ch.Generated)
+	}
+	return c
+}
+
+func flag(m map[string]any, key string, on bool) {
+	if on {
+		m[key] = true
+	}
+}
+
+// base is what the records of one document share.
+type base struct {
+	pipeline, source, path string
+	docID                  string
+	metadata               map[string]any
+	total                  int
+}
+
+// newBase fills the metadata that belong to the document.
+func newBase(file *config.File, source string, doc *connector.Document, f *facts, rt *route, title string, modified time.Time) *base {
+	b := &base{pipeline: file.Name, source: source, path: doc.Path, docID: connector.DocID(file.Name, source, doc.Path).String()}
+	m := map[string]any{}
+	for k, v := range doc.Metadata {
+		m[k] = v
+	}
+	for _, key := range file.FrontMatter {
+		if v, ok := f.Front[key]; ok {
+			m[key] = v
+		}
+	}
+	maps.Copy(m, rt.metadata)
+	if title == "" {
+		title = strings.TrimSuffix(path.Base(doc.Path), path.Ext(doc.Path))
+	}
+	m["source"], m["path"], m["uri"], m["title"] = source, doc.Path, doc.URI, title
+	m["media_type"], m["language"], m["strategy"] = f.MediaType, f.Language, rt.kind
+	m["doc_id"], m["pipeline"] = b.docID, file.Name
+	m["modified_at"] = modified.UTC().Format(time.RFC3339Nano)
+	flag(m, "degraded", f.Degraded != "")
+	b.metadata = m
+	return b
+}
+
+// record is the piece at index, with its neighbours' ids (empty at the ends).
+func (b *base) record(c *piece, index int, prev, next string) connector.Record {
+	m := make(map[string]any, len(b.metadata)+len(c.Metadata)+14)
+	maps.Copy(m, c.Metadata)
+	maps.Copy(m, b.metadata) // the document's own keys win over a strategy's
+	hash := hex.EncodeToString(c.Hash)
+	parent := ""
+	if c.Parent != (connector.UUID{}) {
+		parent = c.Parent.String()
+	}
+	headings := c.Headings
+	if headings == nil {
+		headings = []string{}
+	}
+	m["section"], m["headings"] = strings.Join(c.Headings, " > "), headings
+	m["page"], m["line_start"], m["line_end"] = c.Page, c.LineStart, c.LineEnd
+	m["chunk_index"], m["total_chunks"] = index, b.total
+	m["is_first_chunk"], m["is_last_chunk"] = index == 0, index == b.total-1
+	m["parent_id"], m["prev_id"], m["next_id"], m["content_hash"] = parent, prev, next, hash
+	if c.Language != "" {
+		m["language"] = c.Language
+	}
+	return connector.Record{
+		ChunkID: c.ID.String(), DocID: b.docID, Source: b.source, Path: b.path, Content: c.Content, Context: c.Context,
+		EmbedText: c.embedText(), ParentID: parent, Spans: c.Spans, ContextSpans: nonNil(c.CtxSpans), CharCount: c.Chars, TokenCount: c.Tokens,
+		ContentHash: hash, Metadata: m,
+	}
+}
+
+// decodePiece reads a spooled piece; numbers keep their exact values.
+func decodePiece(item []byte) (*piece, error) {
+	pc := new(piece)
+	d := json.NewDecoder(bytes.NewReader(item))
+	d.UseNumber()
+	if err := d.Decode(pc); err != nil {
+		return nil, err
+	}
+	for k, v := range pc.Metadata {
+		pc.Metadata[k] = plainNumbers(v)
+	}
+	return pc, nil
+}
+
+// plainNumbers turns json.Number into int64 or float64, at any depth.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plainNumbers(v[k])
+		}
+	}
+	return v
+}
+
+func nonNil(s []connector.Span) []connector.Span {
+	if s == nil {
+		return []connector.Span{}
+	}
+	return s
+}
+
+// payloadHash is the identity of all that a sink stores of a record beside its vector. The same record read back from a sink
+// has the same hash: values are compared in their JSON form, keys in order.
+func payloadHash(r *connector.Record) [16]byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		b = []byte(err.Error()) // metadata that JSON cannot hold never reach a sink: see checkMetadata
+	}
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:16])
+}

@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/kbsync/kbsync/connector"
+)
+
+// retry runs op, and again after a passing fault, with exponential backoff and jitter, waiting at least as long as the
+// other side asks. It is the one place where anything is retried. An error that remains after
+// the last try is an *UnreachableError; an error that retrying cannot mend is returned as it is.
+func (p *Pipeline) retry(ctx context.Context, what string, op func() error) error {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = p.opts.RetryWait, 30*time.Second
+	tries := 0
+	var last error
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		tries++
+		last = op()
+		var be *connector.BatchError
+		if last == nil || errors.As(last, &be) {
+			return struct{}{}, backoff.Permanent(last)
+		}
+		var ce *connector.Error
+		switch class := connector.ClassOf(last); {
+		case class == connector.ClassThrottled && errors.As(last, &ce) && ce.RetryAfter > 0:
+			return struct{}{}, &backoff.RetryAfterError{Duration: ce.RetryAfter}
+		case class == connector.ClassThrottled, class == connector.ClassTransient:
+			return struct{}{}, last
+		}
+		return struct{}{}, backoff.Permanent(last)
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(uint(p.file.Sync.Retries)+1), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(_ error, d time.Duration) {
+			p.log.Warn("trying again", "what", what, "in", d.Round(time.Millisecond), "error", last)
+		}))
+	if err != nil {
+		err = last
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var be *connector.BatchError
+	if errors.As(err, &be) {
+		return err
+	}
+	switch connector.ClassOf(err) {
+	case connector.ClassTransient, connector.ClassThrottled:
+		return &UnreachableError{fmt.Errorf("%s: gave up after %d tries: %w", what, tries, err)}
+	case connector.ClassDenied:
+		return &UnreachableError{fmt.Errorf("%s: %w", what, err)}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// pause waits before single items are tried again: longer each time, with jitter.
+func (p *Pipeline) pause(ctx context.Context, tries int) error {
+	d := min(p.opts.RetryWait<<min(tries, 8), 30*time.Second)
+	d = d/2 + rand.N(d/2+1)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/config"
+	"github.com/kbsync/kbsync/internal/detect"
+)
+
+// facts are what is remembered of a document so that a changed configuration can be checked against it
+// without opening it.
+type facts struct {
+	MediaType string         `json:"m,omitempty"`
+	Language  string         `json:"l,omitempty"`
+	Parser    string         `json:"p,omitempty"`
+	Strategy  string         `json:"s,omitempty"` // the built-in choice
+	Skip      string         `json:"k,omitempty"`
+	Degraded  string         `json:"d,omitempty"` // why a tree format was read as plain text
+	Size      int64          `json:"z"`
+	URI       string         `json:"u,omitempty"`
+	Front     map[string]any `json:"f,omitempty"`
+}
+
+func (f *facts) encode() []byte {
+	b, err := json.Marshal(f)
+	if err != nil { // front matter with values that JSON has no form for: leave them out
+		g := *f
+		g.Front = nil
+		b, _ = json.Marshal(&g)
+	}
+	return b
+}
+
+// route is how one class of documents is cut.
+type route struct {
+	rule        string // for people
+	ruleIndex   int    // -1 for the built-in rules
+	kind        string // strategy
+	strategy    connector.Strategy
+	config      any
+	metadata    map[string]any
+	fingerprint string // without the parser's part
+}
+
+// router chooses parser and strategy by rules; every strategy is opened once.
+type router struct {
+	parsers map[string]connector.Parser
+	rules   []config.Rule
+	routes  []*route          // by rule; nil where the rule adds metadata alone
+	builtin map[string]*route // by strategy kind
+	epoch   int64             // changes with anything that could change a fingerprint
+	global  string            // the part of every fingerprint that no rule changes
+}
+
+func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
+	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}}
+	var errs []error
+	infos := []connector.ParserInfo{}
+	for _, kind := range p.reg.Parsers.Kinds() {
+		plugin, _ := p.reg.Parsers.Get(kind)
+		parser, err := plugin.Open(ctx, plugin.Config(), p.env())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("parser %s: %w", kind, err))
+			continue
+		}
+		r.parsers[kind] = parser
+		infos = append(infos, parser.Info())
+	}
+	r.global = digest(p.file.Name, p.file.IDs, p.file.Dedup, p.file.FrontMatter, recordVersion)
+	parts := []any{r.global, infos}
+	for i, rule := range p.file.Rules {
+		var rt *route
+		if rule.Strategy != nil {
+			var err error
+			if rt, err = p.openRoute(ctx, rule.Strategy.Kind, rule.Strategy.Config); err != nil {
+				errs = append(errs, &UsageError{fmt.Errorf("%s: %w", rule.Strategy.Pos, err)})
+				continue
+			}
+			rt.rule, rt.ruleIndex, rt.metadata = rule.Name, i, rule.Metadata
+			rt.fingerprint = digest(rt.fingerprint, rule.Metadata)
+			parts = append(parts, rt.fingerprint)
+		}
+		parts = append(parts, rule.Match, rule.Metadata)
+		r.routes = append(r.routes, rt)
+	}
+	for _, kind := range p.reg.Strategies.Kinds() {
+		plugin, _ := p.reg.Strategies.Get(kind)
+		rt, err := p.openRoute(ctx, kind, plugin.Config())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("built-in rule for %s: %w", kind, err))
+			continue
+		}
+		rt.rule, rt.ruleIndex = "built-in rule", -1
+		r.builtin[kind] = rt
+		parts = append(parts, rt.fingerprint)
+	}
+	for _, s := range p.file.Sources {
+		parts = append(parts, s.Name, s.Kind, s.Config, p.file.Dir)
+	}
+	r.epoch = epochOf(digest(parts...))
+	return r, errors.Join(errs...)
+}
+
+func epochOf(hex string) int64 {
+	var n uint64
+	for _, c := range []byte(hex[:15]) { // 60 bits: positive
+		n = n<<4 | uint64(strings.IndexByte("0123456789abcdef", c))
+	}
+	return int64(n)
+}
+
+func (p *Pipeline) openRoute(ctx context.Context, kind string, conf any) (*route, error) {
+	plugin, ok := p.reg.Strategies.Get(kind)
+	if !ok {
+		return nil, fmt.Errorf("strategy %q is not in this build", kind)
+	}
+	env := connector.StrategyEnv{Counter: p.counter}
+	if p.model.MaxInputTokens > 0 {
+		c, err := p.counter("model")
+		if err != nil {
+			return nil, err
+		}
+		env.ModelCap = connector.Cap{Max: p.model.MaxInputTokens, Counter: c}
+	}
+	s, err := plugin.Open(ctx, conf, env)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", kind, err)
+	}
+	info := s.Info()
+	caps := []string{}
+	for _, c := range info.Caps {
+		caps = append(caps, fmt.Sprintf("%d %s", c.Max, c.Counter.Name()))
+	}
+	return &route{kind: kind, strategy: s, config: conf, fingerprint: digest(kind, info.Version, caps, conf)}, nil
+}
+
+// choose finds the route of a document. The first rule that matches and names a strategy decides; rules that add
+// metadata alone add theirs on the way.
+func (r *router) choose(source, path string, f *facts) (*route, error) {
+	cf := config.Facts{Path: path, MediaType: f.MediaType, Language: f.Language, Source: source, Size: f.Size, FrontMatter: f.Front}
+	extra := map[string]any{}
+	for i := range r.rules {
+		if !r.rules[i].Match.Matches(cf) {
+			continue
+		}
+		if rt := r.routes[i]; rt != nil {
+			return rt.with(extra), nil
+		}
+		maps.Copy(extra, r.rules[i].Metadata)
+	}
+	kind := f.Strategy
+	if f.Degraded != "" {
+		kind = "recursive"
+	}
+	rt := r.builtin[kind]
+	if rt == nil {
+		return nil, fmt.Errorf("no strategy %q in this build for %s", kind, f.MediaType)
+	}
+	return rt.with(extra), nil
+}
+
+// with adds the metadata of rules before.
+func (rt *route) with(extra map[string]any) *route {
+	if len(extra) == 0 {
+		return rt
+	}
+	c := *rt
+	maps.Copy(extra, rt.metadata)
+	c.metadata = extra
+	c.fingerprint = digest(rt.fingerprint, extra)
+	return &c
+}
+
+// fingerprint names everything that decides how a document of these facts is cut.
+func (r *router) fingerprint(rt *route, f *facts) string {
+	if f.Skip != "" {
+		return digest(r.global, "skip", f.Skip, r.kinds())[:16]
+	}
+	parser := r.parsers[f.parser()]
+	if parser == nil {
+		return ""
+	}
+	return digest(r.global, rt.fingerprint, parser.Info())[:16]
+}
+
+// kinds are the parsers of this build: a file that was skipped is looked at again when another parser joins.
+func (r *router) kinds() int { return len(r.parsers) }
+
+// parser is the parser that reads the document: the text parser where a tree would be too large.
+func (f *facts) parser() string {
+	if f.Degraded != "" {
+		return "text"
+	}
+	return f.Parser
+}
+
+// detectFacts looks at the name and the first bytes of a document.
+func detectFacts(doc *connector.Document, head []byte, maxTree int64) (*facts, bool) {
+	t := detect.Detect(doc.Path, doc.MediaType, head)
+	f := &facts{MediaType: t.MediaType, Language: t.Language, Parser: t.Parser, Strategy: t.Strategy, Skip: t.Skip, Size: doc.Size, URI: doc.URI}
+	if t.Tree && maxTree > 0 && doc.Size > maxTree {
+		f.Degraded = fmt.Sprintf("over max_tree_size (%d > %d bytes): read as plain text", doc.Size, maxTree)
+	}
+	return f, t.Tree
+}
+
+// backends names the parsers' backends, so that a build that lacks one refuses to cut again what another build cut.
+func (r *router) backends() map[string]string {
+	m := map[string]string{}
+	for kind, parser := range r.parsers {
+		if b := parser.Info().Backend; b != "" {
+			m[kind] = b
+		}
+	}
+	return m
+}
+
+func decodeFacts(b []byte) (*facts, bool) {
+	f := new(facts)
+	return f, len(b) > 0 && json.Unmarshal(b, f) == nil
+}

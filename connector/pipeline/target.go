@@ -1,0 +1,226 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/ledger"
+)
+
+// opened is the collection that a run writes to, with its part of the ledger.
+type opened struct {
+	coll    connector.Collection
+	target  *ledger.Target
+	schema  connector.Schema
+	live    *connector.Schema // the generation that is live; nil before the first sync
+	rebuild bool              // a new generation is being built beside the live one
+}
+
+// openTarget finds or makes the collection and brings the ledger in step with it. With dry nothing is made in the sink: the
+// collection is nil if it does not exist.
+func (p *Pipeline) openTarget(ctx context.Context, l *ledger.Ledger, allowRebuild, dry bool) (*opened, error) {
+	o := &opened{schema: p.schema()}
+	var gens []connector.Schema
+	err := p.retry(ctx, "ask the sink for its collections", func() (err error) {
+		gens, err = p.sink.Generations(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	exists := slices.ContainsFunc(gens, func(g connector.Schema) bool { return g.Generation == o.schema.Generation })
+	if len(gens) > 0 {
+		o.live = &gens[0]
+		o.rebuild = o.live.Generation != o.schema.Generation
+	}
+	if o.rebuild && !allowRebuild {
+		return nil, &GuardError{fmt.Sprintf("the collection %q was made by %s and the configuration names %s: vectors of two models are never mixed. "+
+			"Run with --allow-rebuild to build it anew beside the old one and switch when it is complete, or restore the embedder",
+			p.sink.Target().Collection, describe(o.live), describe(&o.schema))}
+	}
+	if dry && !exists {
+		o.target, _, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, "not made yet")
+		return o, err
+	}
+	var marker string
+	err = p.retry(ctx, "open the collection", func() (err error) {
+		if o.coll, err = p.sink.Create(ctx, o.schema); err == nil {
+			marker, err = o.coll.Marker(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var known bool
+	if o.target, known, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, marker); err != nil || known {
+		return o, err
+	}
+	return o, p.rebuildLedger(ctx, l, o)
+}
+
+func describe(s *connector.Schema) string {
+	return fmt.Sprintf("%s (%d dimensions, %s)", s.Model, s.Dimensions, s.Distance)
+}
+
+// rebuildLedger reads back what the collection holds: ids, texts, vectors. It costs reads and no embedding.
+func (p *Pipeline) rebuildLedger(ctx context.Context, l *ledger.Ledger, o *opened) error {
+	if err := p.retry(ctx, "flush the sink", func() error { return o.coll.Flush(ctx) }); err != nil {
+		return err
+	}
+	r := &rebuilder{p: p, l: l, o: o, docs: map[[2]string]ledger.Doc{}}
+	n := 0
+	for pt, err := range o.coll.Scan(ctx, true) {
+		if err != nil {
+			if errors.Is(err, connector.ErrUnsupported) {
+				return fmt.Errorf("the ledger %s knows nothing of this collection, and the sink cannot list what it holds: %w", l.Path(), err)
+			}
+			if n == 0 || connector.ClassOf(err) == connector.ClassUnknown {
+				return fmt.Errorf("read the collection back: %w", err)
+			}
+			return &UnreachableError{fmt.Errorf("read the collection back: %w", err)}
+		}
+		if n == 0 {
+			p.opts.Progress.Stage("reading the collection back")
+		}
+		n++
+		if owner, _ := pt.Metadata["pipeline"].(string); owner != p.file.Name {
+			continue // another pipeline shares the collection
+		}
+		r.points = append(r.points, pt)
+		if len(r.points) >= batchPieces {
+			if err := r.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	if n > 0 {
+		p.log.Info("rebuilt the ledger from the sink", "chunks", n)
+	}
+	return o.target.Complete(ctx)
+}
+
+// rebuilder adopts points in batches.
+type rebuilder struct {
+	p      *Pipeline
+	l      *ledger.Ledger
+	o      *opened
+	points []connector.Point
+	docs   map[[2]string]ledger.Doc // some of the documents seen, by source and path
+}
+
+// rebuildCache bounds the documents that are remembered between points.
+const rebuildCache = 100_000
+
+func (r *rebuilder) flush(ctx context.Context) error {
+	if len(r.points) == 0 {
+		return nil
+	}
+	entries := make([]ledger.Entry, len(r.points))
+	for i := range r.points {
+		pt := &r.points[i]
+		// The hash is computed from what is there: a drifted text must not pass for the true one.
+		entries[i] = ledger.Entry{Hash: sha256.Sum256([]byte(pt.EmbedText)), Text: pt.EmbedText}
+		if len(pt.Vector) == r.o.schema.Dimensions && checkVector(pt.Vector, r.o.schema.Dimensions) == nil {
+			entries[i].Vector = pt.Vector
+		}
+	}
+	numbers, err := r.l.Put(ctx, r.o.schema.Model, entries)
+	if err != nil {
+		return err
+	}
+	adopted := make([]ledger.Adopted, 0, len(r.points))
+	for i := range r.points {
+		pt := &r.points[i]
+		id, err := connector.ParseUUID(pt.ChunkID)
+		if err != nil {
+			continue // not written by kbsync
+		}
+		a := ledger.Adopted{Chunk: ledger.Chunk{ID: id, Text: numbers[i], Payload: payloadHash(&pt.Record)}}
+		if a.Doc, a.New, err = r.doc(ctx, pt); err != nil {
+			return err
+		}
+		adopted = append(adopted, a)
+	}
+	r.points = r.points[:0]
+	return r.o.target.Adopt(ctx, adopted)
+}
+
+// doc finds or makes the row of a point's document.
+func (r *rebuilder) doc(ctx context.Context, pt *connector.Point) (d ledger.Doc, isNew bool, err error) {
+	key := [2]string{pt.Source, pt.Path}
+	if d, ok := r.docs[key]; ok {
+		return d, false, nil
+	}
+	if len(r.docs) >= rebuildCache {
+		clear(r.docs)
+	}
+	d, ok, err := r.o.target.Doc(ctx, pt.Source, pt.Path)
+	if err != nil {
+		return d, false, err
+	}
+	if !ok {
+		d = ledger.Doc{N: r.l.NextDoc(), Source: pt.Source, Path: pt.Path, ID: connector.DocID(r.p.file.Name, pt.Source, pt.Path)}
+		isNew = true
+	}
+	r.docs[key] = d
+	return d, isNew, nil
+}
+
+// checkBackends refuses to cut again, with a parser that this build lacks, what another build cut.
+func (p *Pipeline) checkBackends(ctx context.Context, l *ledger.Ledger, o *opened, allow bool) error {
+	const key = "backends"
+	now := p.router.backends()
+	stored, err := l.Meta(ctx, key)
+	if err != nil {
+		return err
+	}
+	before := map[string]string{}
+	if stored != "" {
+		if err := json.Unmarshal([]byte(stored), &before); err != nil {
+			return fmt.Errorf("ledger: %s: %w", key, err)
+		}
+	}
+	for kind, was := range before {
+		if is, ok := now[kind]; ok && is != was && !allow {
+			return &GuardError{fmt.Sprintf("%s files were cut with %s and this build has %s: cutting them again would change every chunk. "+
+				"Use a build with %s, or run with --allow-rebuild", kind, was, is, was)}
+		}
+	}
+	merged := maps.Clone(before)
+	maps.Copy(merged, now)
+	if maps.Equal(before, merged) {
+		return nil
+	}
+	b, err := json.Marshal(merged)
+	if err != nil {
+		return err
+	}
+	return l.SetMeta(ctx, key, string(b))
+}
+
+// promote makes the generation that was built live and drops the one before.
+func (p *Pipeline) promote(ctx context.Context, l *ledger.Ledger, o *opened) error {
+	p.opts.Progress.Stage("switching to the new collection")
+	err := p.retry(ctx, "switch to the new collection", func() error { return p.sink.Promote(ctx, o.schema.Generation) })
+	if err != nil {
+		return err
+	}
+	if err := p.retry(ctx, "drop the old collection", func() error { return p.sink.Drop(ctx, o.live.Generation) }); err != nil {
+		return err
+	}
+	old, ok, err := l.FindTarget(ctx, p.sink.Target(), o.live.Generation)
+	if err != nil || !ok {
+		return err
+	}
+	return old.Forget(ctx)
+}
