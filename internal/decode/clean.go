@@ -7,16 +7,72 @@ import (
 	"github.com/kbsync/kbsync/connector"
 )
 
-// special marks the bytes at which cleaning has to look closer: controls, and lead bytes of invisible characters.
-var special = func() (t [256]bool) {
-	for b := range 0x20 {
-		t[b] = b != '\t' && b != '\n'
+// What cleaning has to know about a byte that starts a character.
+const (
+	closer = iota // look closer: controls, leads of invisible characters, leads with rules of their own, no lead at all
+	plain1        // ASCII that stays
+	plain2        // lead of two bytes, all of whose characters stay
+	plain3        // lead of three bytes, likewise
+)
+
+// starts sorts the bytes. It is never written.
+var starts = func() (t [256]uint8) {
+	for b := 0x20; b < 0x7F; b++ {
+		t[b] = plain1
 	}
-	for _, b := range []byte{0x7F, 0xC2, 0xD8, 0xE1, 0xE2, 0xEF, 0xF0, 0xF3} {
-		t[b] = true
+	t['\t'], t['\n'] = plain1, plain1
+	for b := 0xC3; b <= 0xDF; b++ {
+		t[b] = plain2
 	}
+	t[0xD8] = closer // U+061C
+	for b := 0xE3; b <= 0xEC; b++ {
+		t[b] = plain3
+	}
+	t[0xEE] = plain3
 	return t
 }()
+
+// plainRun is the first index from i on at which cleaning has to look closer.
+func plainRun(s []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for i < len(s) {
+		switch starts[s[i]] {
+		case plain1:
+			for i+8 <= len(s) {
+				// Eight bytes at a time, while all are ASCII, none is below 0x20 and none is 0x7F.
+				x := binary.LittleEndian.Uint64(s[i:])
+				del := x ^ 0x7F*ones
+				if x&highs != 0 || (x-0x20*ones)&highs != 0 || (del-ones)&^del&highs != 0 {
+					break
+				}
+				i += 8
+			}
+			// A word with a line end in it: byte by byte.
+			for end := min(i+8, len(s)); i < end && starts[s[i]] == plain1; {
+				i++
+			}
+		case plain2:
+			if i+1 >= len(s) || s[i+1]&0xC0 != 0x80 {
+				return i
+			}
+			i += 2
+		case plain3:
+			if i+2 >= len(s) || s[i+1]&0xC0 != 0x80 || s[i+2]&0xC0 != 0x80 {
+				return i
+			}
+			i += 3
+		default:
+			// The punctuation of Chinese text: U+FF00–FFBF, U+2010–2027.
+			if s[i] == 0xEF && i+2 < len(s) && (s[i+1] == 0xBC || s[i+1] == 0xBD) && s[i+2]&0xC0 == 0x80 ||
+				s[i] == 0xE2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2] >= 0x90 && s[i+2] <= 0xA7 {
+				i += 3
+				continue
+			}
+			return i
+		}
+	}
+	return i
+}
 
 // cleaner drops what is no text from UTF-8, block by block.
 type cleaner struct {
@@ -37,100 +93,85 @@ func (c *cleaner) run(dst, src []byte, last bool) ([]byte, int) {
 		n -= incompleteTail(src)
 	}
 	base := len(dst)
-	i := 0
-	if utf8.Valid(src[:n]) {
-		dst = c.valid(dst, base, src[:n])
-		i = n
-	}
-	for i < n {
-		valid := i + validPrefix(src[i:n])
-		dst = c.valid(dst, base, src[i:valid])
-		i = valid
-		for i < n && !validAt(src[i:n]) {
-			c.log.add(c.pos+len(dst)-base, connector.DropUndecodable, escaped(src[i]))
-			c.skipLF, c.tags = false, false
-			i++
-		}
-	}
-	c.pos += len(dst) - base
-	return dst, n
-}
-
-// valid cleans src, which is valid UTF-8.
-func (c *cleaner) valid(dst []byte, base int, src []byte) []byte {
 	i, kept := 0, 0 // src[kept:i] is to be kept
-	if len(src) > 0 && c.skipLF {
+	if n > 0 && c.skipLF {
 		c.skipLF = false
 		if src[0] == '\n' {
 			i, kept = 1, 1
 		}
 	}
-	flush := func(to int) {
-		if to > kept {
-			dst = append(dst, src[kept:to]...)
-			b := dst[len(dst)-1]
-			c.inWord = b != ' ' && b != '\n' && b != '\t'
-			if to-kept > 4 || !isTag(src[kept:to]) {
-				c.tags = false
-			}
-		}
-	}
 	for {
-		for i < len(src) && !special[src[i]] {
-			i++
+		i = plainRun(src[:n], i)
+		if i == n {
+			dst = c.keep(dst, src[kept:i])
+			break
 		}
-		if i == len(src) {
-			flush(i)
-			return dst
-		}
-		if src[i] == '\r' {
-			flush(i)
-			dst = append(dst, '\n')
+		var reason connector.DropReason
+		size := 1
+		text := ""
+		switch {
+		case src[i] == '\r':
+			dst = append(c.keep(dst, src[kept:i]), '\n')
 			c.inWord, c.tags = false, false
 			i++
-			if i < len(src) && src[i] == '\n' {
+			if i < n && src[i] == '\n' {
 				i++
-			} else if i == len(src) {
+			} else if i == n {
 				c.skipLF = true
 			}
 			kept = i
 			continue
-		}
-		reason, size := classify(src[i:], c.replacementIsBad)
-		switch {
-		case reason == "":
-			i += size
-			continue
-		case reason == flagBase:
-			flush(i + size)
-			i += size
-			kept = i
-			c.tags = true
-			continue
-		case reason == tagChar:
-			flush(i)
-			kept = i
-			if c.tags {
-				dst = append(dst, src[i:i+size]...)
+		case src[i] >= utf8.RuneSelf && !validAt(src[i:n]):
+			reason, text = connector.DropUndecodable, escaped(src[i])
+			dst = c.keep(dst, src[kept:i])
+			c.tags = false
+		default:
+			reason, size = classify(src[i:n], c.replacementIsBad)
+			switch {
+			case reason == "":
+				i += size
+				continue
+			case reason == flagBase:
+				i += size
+				dst = c.keep(dst, src[kept:i])
+				kept, c.tags = i, true
+				continue
+			}
+			dst = c.keep(dst, src[kept:i])
+			text = string(src[i : i+size])
+			switch {
+			case reason == tagChar && c.tags:
+				dst = append(dst, text...)
 				i += size
 				kept = i
 				continue
-			}
-			reason = connector.DropInvisible
-		}
-		flush(i)
-		text := string(src[i : i+size])
-		if reason == spacing {
-			reason = connector.DropControl
-			if c.inWord {
-				dst = append(dst, ' ')
-				c.inWord = false
+			case reason == tagChar:
+				reason = connector.DropInvisible
+			case reason == spacing:
+				reason = connector.DropControl
+				if c.inWord {
+					dst = append(dst, ' ')
+					c.inWord = false
+				}
 			}
 		}
 		c.log.add(c.pos+len(dst)-base, reason, text)
 		i += size
 		kept = i
 	}
+	c.pos += len(dst) - base
+	return dst, n
+}
+
+// keep appends s, which is clean.
+func (c *cleaner) keep(dst, s []byte) []byte {
+	if len(s) == 0 {
+		return dst
+	}
+	b := s[len(s)-1]
+	c.inWord = b != ' ' && b != '\n' && b != '\t'
+	c.tags = false
+	return append(dst, s...)
 }
 
 // Reasons that classify gives beside those of the contract.
@@ -179,7 +220,11 @@ func classify(s []byte, replacementIsBad bool) (connector.DropReason, int) {
 		}
 		return "", 4
 	}
-	return connector.DropControl, 1
+	if s[0] < utf8.RuneSelf {
+		return connector.DropControl, 1
+	}
+	_, size := utf8.DecodeRune(s)
+	return "", size
 }
 
 func invisibleIf(drop bool) connector.DropReason {
@@ -203,23 +248,6 @@ func escaped(b byte) string {
 func validAt(s []byte) bool {
 	r, size := utf8.DecodeRune(s)
 	return r != utf8.RuneError || size > 1
-}
-
-// validPrefix is the length of the longest valid start of s.
-func validPrefix(s []byte) int {
-	i := 0
-	for i < len(s) {
-		if s[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return i
 }
 
 // incompleteTail is how many bytes at the end of s may be the start of a character that goes on.

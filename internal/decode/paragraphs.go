@@ -24,7 +24,7 @@ type Paragraphs struct {
 
 // NewParagraphs cuts the text that r gives, which is valid UTF-8 with "\n" as its only line end.
 func NewParagraphs(r io.Reader) *Paragraphs {
-	return &Paragraphs{r: r, buf: make([]byte, 4*ParagraphMax)}
+	return &Paragraphs{r: r, buf: make([]byte, firstSize)}
 }
 
 // Next is the next piece, never empty; io.EOF after the last.
@@ -33,7 +33,10 @@ func (p *Paragraphs) Next() (string, error) {
 		copy(p.buf, p.buf[p.start:p.end])
 		p.end -= p.start
 		p.start = 0
-		for p.err == nil && p.end < len(p.buf) {
+		for p.err == nil && p.end < 4*ParagraphMax {
+			if p.end == len(p.buf) {
+				p.buf = append(p.buf, make([]byte, 3*len(p.buf))...)
+			}
 			var n int
 			n, p.err = p.r.Read(p.buf[p.end:])
 			p.end += n

@@ -27,8 +27,12 @@ import (
 	"github.com/kbsync/kbsync/connector"
 )
 
-// blockSize is how much is read, and looked at to find the character set, at a time.
-const blockSize = 64 << 10
+// blockSize is how much is read, and looked at to find the character set, at a time. Buffers start at firstSize, since most
+// documents are small.
+const (
+	blockSize = 64 << 10
+	firstSize = 4 << 10
+)
 
 // ErrBinary is the cause of errors about content that is no text. The errors have [connector.ClassInvalid].
 var ErrBinary = errors.New("binary content, not text")
@@ -73,7 +77,7 @@ const (
 
 // NewReader returns a Reader of the clean text of r.
 func NewReader(r io.Reader, opts Options) *Reader {
-	return &Reader{src: r, opts: opts, in: make([]byte, blockSize), charset: "utf-8"}
+	return &Reader{src: r, opts: opts, in: make([]byte, firstSize), charset: "utf-8"}
 }
 
 // All reads r to its end. Over max bytes of text (if max > 0) are an error of class TooLarge.
@@ -177,7 +181,11 @@ func (r *Reader) fill() {
 		r.end -= r.start
 		r.start = 0
 	}
-	for r.srcErr == nil && r.end < len(r.in) {
+	for r.srcErr == nil && r.end < blockSize {
+		if r.end == len(r.in) {
+			r.in = append(make([]byte, 0, 4*len(r.in)), r.in...)
+			r.in = r.in[:min(cap(r.in), blockSize)]
+		}
 		n, err := r.src.Read(r.in[r.end:])
 		r.end += n
 		r.srcErr = err
