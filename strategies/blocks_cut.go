@@ -94,7 +94,7 @@ func (k *cutter) cut(el *connector.Element, lo, hi int) {
 	case len(el.Children) > 0:
 		k.children(el.Children, lo, hi, 0)
 	case el.Kind == connector.KindHTML, el.Kind == connector.KindMath:
-		k.pieces(k.w.m.splitText(lo, hi, k.room, k.separators()))
+		k.split(lo, hi, k.room)
 	default:
 		k.text(lo, hi)
 	}
@@ -118,12 +118,14 @@ func (k *cutter) separators() *separators {
 	return k.seps
 }
 
-// pieces adds what a splitter made.
-func (k *cutter) pieces(pieces []piece) {
-	for i, p := range pieces {
-		part := k.add(p.Start, p.End)
-		part.cutLo = p.forced && i > 0 && pieces[i-1].forced
-		part.cutHi = p.forced && i+1 < len(pieces) && pieces[i+1].forced
+// split adds text cut at the best separators that fit.
+func (k *cutter) split(lo, hi int, room []int) {
+	c := cutting{seps: k.separators(), fill: minFill}
+	for open := false; lo < hi; {
+		got := k.w.m.next(lo, hi, room, c)
+		p := k.add(lo, got.at)
+		p.cutLo, p.cutHi = open, got.forced
+		lo, open = got.at, got.forced
 	}
 }
 
@@ -138,7 +140,7 @@ func (k *cutter) text(lo, hi int) {
 		if k.fits(lo, next, k.room) {
 			k.add(lo, next)
 		} else {
-			k.pieces(k.w.m.splitText(lo, next, k.room, k.separators()))
+			k.split(lo, next, k.room)
 		}
 		lo = next
 	}
@@ -202,7 +204,10 @@ func (k *cutter) code(lo, hi int) {
 	if n := len(pieces); fence && n > 1 {
 		k.joinClosing(pieces)
 	}
-	k.pieces(pieces)
+	for _, p := range pieces {
+		part := k.add(p.Start, p.End)
+		part.cutLo, part.cutHi = p.forcedLo, p.forcedHi
+	}
 	for i := first; i < len(k.parts); i++ {
 		if i > first {
 			k.parts[i].extra = again
@@ -213,13 +218,13 @@ func (k *cutter) code(lo, hi int) {
 }
 
 // joinClosing moves the line before the closing fence to it, lest that line of marks be a chunk of its own.
-func (k *cutter) joinClosing(pieces []piece) {
+func (k *cutter) joinClosing(pieces []linePiece) {
 	last, prev := &pieces[len(pieces)-1], &pieces[len(pieces)-2]
 	if t := strings.TrimSpace(k.w.text[last.Start:last.End]); strings.Trim(t, "`~") != "" {
 		return
 	}
 	at := strings.LastIndexByte(strings.TrimRight(k.w.text[prev.Start:prev.End], "\r\n"), '\n')
-	if at >= 0 && !prev.forced {
+	if at >= 0 && !prev.forcedLo && !prev.forcedHi {
 		prev.End = prev.Start + at + 1
 		last.Start = prev.End
 	}
@@ -324,7 +329,7 @@ func (k *cutter) header(t *connector.Table, lo *int, hi int, room []int) {
 	if k.fits(*lo, end, room) {
 		k.add(*lo, end).glue = true
 	} else {
-		k.pieces(k.w.m.splitText(*lo, end, room, k.separators()))
+		k.split(*lo, end, room)
 	}
 	*lo = end
 }
@@ -336,7 +341,7 @@ func (k *cutter) row(lo, hi int, room []int) {
 		return
 	}
 	first := len(k.parts)
-	k.pieces(k.w.m.splitText(lo, hi, room, k.separators()))
+	k.split(lo, hi, room)
 	markCuts(k.parts[first:])
 }
 

@@ -169,6 +169,10 @@ func (k *coder) addDraft(regions []region, sc *scope, x *extra, syms []*connecto
 
 // divide cuts a region that does not fit.
 func (k *coder) divide(r *region, sc *scope) {
+	if el := &k.w.els[r.top]; el.Symbol == nil && el.Kind != connector.KindText {
+		k.w.pack(k.w.parts(r.top, r.top+1, nil), nil, -1)
+		return
+	}
 	if r.el == nil {
 		k.lines(r, sc.of(r.lo), nil)
 		return
@@ -194,7 +198,7 @@ func (k *coder) lines(r *region, outer, inner *scope) {
 	}
 	pieces := k.w.m.splitLines(r.lo, r.hi, k.w.f.roomBelow(nil, x))
 	for i, p := range pieces {
-		d := draft{lo: p.Start, hi: p.End, extra: x, first: r.top, last: r.top + 1, scope: below, forced: p.forced}
+		d := draft{lo: p.Start, hi: p.End, extra: x, first: r.top, last: r.top + 1, scope: below, forced: p.forcedLo || p.forcedHi}
 		if inner != nil {
 			d.syms = []*connector.Element{inner.el}
 		}

@@ -9,21 +9,27 @@ import (
 // lineFill is the percentage of what fits that a piece of code takes before a better line may end it early.
 const lineFill = 40
 
+// linePiece is a piece of code. The marks say that its start or end lies inside a word.
+type linePiece struct {
+	connector.Span
+	forcedLo, forcedHi bool
+}
+
 // splitLines cuts code between lines: pieces tile text[lo:hi), each fits room once trimmed, and starts, within what the
 // cap leaves open, at the line with the least indentation, best after a blank line. A line that does not fit is cut as
 // text.
-func (m *measure) splitLines(lo, hi int, room []int) []piece {
-	var out []piece
+func (m *measure) splitLines(lo, hi int, room []int) []linePiece {
+	var out []linePiece
 	var seps *separators
 	for lo < hi {
 		start, end := trimSpan(m.text, lo, hi)
 		if start == end || m.fits(start, end, room) {
-			return append(out, piece{Span: connector.Span{Start: lo, End: hi}})
+			return append(out, linePiece{Span: connector.Span{Start: lo, End: hi}})
 		}
 		reach := m.furthest(start, end, room)
 		cut := m.lineCut(lo, start, reach, room)
 		if cut > lo {
-			out = append(out, piece{Span: connector.Span{Start: lo, End: cut}})
+			out = append(out, linePiece{Span: connector.Span{Start: lo, End: cut}})
 			lo = cut
 			continue
 		}
@@ -31,8 +37,11 @@ func (m *measure) splitLines(lo, hi int, room []int) []piece {
 			seps = defaultSeparators()
 		}
 		next := lineEnd(m.text, start, hi)
-		out = append(out, m.splitText(lo, next, room, seps)...)
-		lo = next
+		for open := false; lo < next; {
+			got := m.next(lo, next, room, cutting{seps: seps, fill: minFill})
+			out = append(out, linePiece{Span: connector.Span{Start: lo, End: got.at}, forcedLo: open, forcedHi: got.forced})
+			lo, open = got.at, got.forced
+		}
 	}
 	return out
 }

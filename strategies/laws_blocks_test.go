@@ -24,7 +24,12 @@ func markdownElements(tb testing.TB, text string) []connector.Element {
 // codeElements parses a source file, the language told by its name.
 func codeElements(tb testing.TB, path, text string) []connector.Element {
 	tb.Helper()
-	plugin := code.Plugin()
+	return parsedBy(tb, code.Plugin(), path, text)
+}
+
+// parsedBy parses a text with a parser's defaults.
+func parsedBy(tb testing.TB, plugin connector.ParserPlugin, path, text string) []connector.Element {
+	tb.Helper()
 	p, err := plugin.Open(context.Background(), plugin.Config(), connector.Env{})
 	if err != nil {
 		tb.Fatal(err)

@@ -108,9 +108,11 @@ type tableWriter struct {
 	queue []tableRow
 	tail  []tableRow // the last chunk's rows, for the overlap
 	x     int        // units before the next row
-	seq   int
+	rows  int        // rows seen
 	a     anchorer
-	found map[int]bool
+	found map[int]bool // rows at which packing starts afresh
+
+	records int // JSON records seen
 }
 
 // tableHead is what the rows of one table share.
@@ -137,6 +139,7 @@ type tableRow struct {
 	names  []string
 	cells  []string
 	span   connector.Span
+	raw    string // the row as it stands in the text
 }
 
 // owns tells tables with rows, and records in mode rows.
@@ -177,7 +180,7 @@ func (w *tableWriter) take(f *flow, el connector.Element) bool {
 		}
 		w.gap(&el, at, row.Span.Start)
 		at = max(at, row.Span.End)
-		w.row(tableRow{number: t.FirstRow + i, names: w.t.names, cells: row.Cells, span: row.Span})
+		w.row(tableRow{number: t.FirstRow + i, names: w.t.names, cells: row.Cells, span: row.Span, raw: el.Text[row.Span.Start-el.Span.Start : row.Span.End-el.Span.Start]})
 		if w.f.done {
 			return true
 		}
@@ -221,7 +224,7 @@ func (w *tableWriter) gap(el *connector.Element, lo, hi int) {
 
 // record adds a JSON record.
 func (w *tableWriter) record(el *connector.Element) bool {
-	names, cells, ok := jsonFields(el.Text)
+	names, cells, number, ok := recordFields(el)
 	if !ok {
 		w.close(w.f)
 		w.f.els = append(w.f.els, *el)
@@ -233,11 +236,22 @@ func (w *tableWriter) record(el *connector.Element) bool {
 		w.open = true
 		w.t = tableHead{record: true, mode: "rows", page: el.Page}
 		w.restart()
-		w.seq = 0
+		w.records = 0
 	}
-	w.seq++
-	w.row(tableRow{number: w.seq, names: names, cells: cells, span: el.Span})
+	if w.records++; number == 0 {
+		number = w.records
+	}
+	w.row(tableRow{number: number, names: names, cells: cells, span: el.Span, raw: el.Text})
 	return true
+}
+
+// recordFields are the keys and values of a record: the parser's, or read from its text.
+func recordFields(el *connector.Element) (names, cells []string, number int, ok bool) {
+	if t := el.Table; t != nil && len(t.Rows) == 1 {
+		return headerNames(t.Header), t.Rows[0].Cells, t.FirstRow, true
+	}
+	names, cells, ok = jsonFields(el.Text)
+	return names, cells, 0, ok
 }
 
 // close writes the rows held back.

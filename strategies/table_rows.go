@@ -11,7 +11,8 @@ func (w *tableWriter) row(r tableRow) {
 	r.text = w.render(&r)
 	r.size = w.s.b.caps[0].Counter.Count(r.text)
 	w.x += r.size
-	r.x, r.seq = w.x, r.number
+	w.rows++
+	r.x, r.seq = w.x, w.rows
 	if w.s.c.RowsPerChunk == 0 {
 		w.a.add(candidate{at: r.seq, x: w.x - r.size, key: rowKey(r.text)})
 	}
@@ -73,7 +74,7 @@ func (w *tableWriter) chunk() {
 		}
 		n++
 	}
-	w.write(rows, w.text(rows), "", false)
+	w.write(rows, w.text(rows), "")
 	w.tail = rows[repeated:]
 	w.pop(n)
 }
@@ -129,21 +130,32 @@ func (w *tableWriter) headSize() int {
 }
 
 // write emits a chunk of rows.
-func (w *tableWriter) write(rows []tableRow, text, context string, forced bool) {
+func (w *tableWriter) write(rows []tableRow, text, context string) {
 	line, shown := w.f.breadcrumb(w.f.crumb)
-	c := connector.Chunk{
-		Text:        text,
-		Context:     line + w.t.header + context,
-		Headings:    w.f.crumb.path(),
-		Page:        w.t.page,
-		Rendered:    true,
-		ForcedSplit: forced,
-		Spans:       rowSpans(rows),
-		Metadata:    map[string]any{"row_start": rows[0].number, "row_end": rows[len(rows)-1].number},
-	}
-	c.ContextSpans = contextSpans(w.f.crumb, shown, nil)
+	c := w.chunkOf(rows, text)
+	c.Context = line + w.t.header + context
+	c.ContextSpans = w.contextSpans(shown)
+	c.Rendered = true
+	c.Spans = rowSpans(rows)
+	w.f.emit(c)
+}
+
+// contextSpans are where the breadcrumb and the table's header stand.
+func (w *tableWriter) contextSpans(shown int) []connector.Span {
+	out := contextSpans(w.f.crumb, shown, nil)
 	if w.t.span.Len() > 0 {
-		c.ContextSpans = append(c.ContextSpans, w.t.span)
+		out = append(out, w.t.span)
+	}
+	return out
+}
+
+// chunkOf is a chunk with the metadata of rows.
+func (w *tableWriter) chunkOf(rows []tableRow, text string) connector.Chunk {
+	c := connector.Chunk{
+		Text:     text,
+		Headings: w.f.crumb.path(),
+		Page:     w.t.page,
+		Metadata: map[string]any{"row_start": rows[0].number, "row_end": rows[len(rows)-1].number},
 	}
 	if !w.t.record {
 		c.Metadata["table"] = w.t.id
@@ -154,7 +166,7 @@ func (w *tableWriter) write(rows []tableRow, text, context string, forced bool) 
 	if w.t.caption != "" {
 		c.Metadata["caption"] = w.t.caption
 	}
-	w.f.emit(c)
+	return c
 }
 
 // rowSpans joins the spans of rows that follow each other.
@@ -171,16 +183,17 @@ func rowSpans(rows []tableRow) []connector.Span {
 	return out
 }
 
-// wide writes a row that does not fit: groups of its cells, the key columns above all but the first.
+// wide writes a row that does not fit: groups of its cells, the key columns above all but the first. If a cell alone is
+// too long, the row is cut as it stands in the text.
 func (w *tableWriter) wide(r *tableRow) {
 	header, mode := w.t.header, w.t.mode
 	if mode == "markdown" || mode == "html" {
 		w.t.header, w.t.mode = "", "rows"
 	}
 	defer func() { w.t.header, w.t.mode = header, mode }()
-	row := []tableRow{*r}
 	keys := w.keys(r)
-	for i := 0; i < len(r.cells) && !w.f.done; {
+	var ends []int
+	for i := 0; i < len(r.cells); {
 		above := keys
 		if i == 0 {
 			above = ""
@@ -189,15 +202,45 @@ func (w *tableWriter) wide(r *tableRow) {
 		for j < len(r.cells) && w.holds(above, w.pairs(r, i, j+1)) {
 			j++
 		}
-		if j > i {
-			if text := w.pairs(r, i, j); text != "" {
-				w.write(row, text, above, false)
-			}
-			i = j
-			continue
+		if j == i {
+			w.raw(r, keys)
+			return
 		}
-		w.cell(row, r, i, above)
-		i++
+		ends = append(ends, j)
+		i = j
+	}
+	i, above := 0, ""
+	for _, j := range ends {
+		if text := w.pairs(r, i, j); text != "" {
+			w.write([]tableRow{*r}, text, above)
+		}
+		i, above = j, keys
+	}
+}
+
+// raw writes a row as it stands in the text, cut where it must be, the key columns above all pieces but the first.
+func (w *tableWriter) raw(r *tableRow, keys string) {
+	m := w.s.b.measure(r.raw)
+	line, shown := w.f.breadcrumb(w.f.crumb)
+	room := w.s.b.room(line + keys)
+	c := cutting{seps: defaultSeparators(), fill: minFill}
+	for lo, whole := 0, true; lo < len(r.raw) && !w.f.done; {
+		got := m.next(lo, len(r.raw), room, c)
+		from, to := trimSpan(r.raw, lo, got.at)
+		_, rest := trimSpan(r.raw, got.at, len(r.raw))
+		whole = whole && rest <= got.at
+		if from < to {
+			out := w.chunkOf([]tableRow{*r}, r.raw[from:to])
+			out.Spans = []connector.Span{{Start: r.span.Start + from, End: r.span.Start + to}}
+			out.ForcedSplit, out.Rendered = !whole, false
+			out.Context = line
+			if lo > 0 {
+				out.Context += keys
+			}
+			out.ContextSpans = w.contextSpans(shown)
+			w.f.emit(out)
+		}
+		lo = got.at
 	}
 }
 
@@ -236,29 +279,4 @@ func (w *tableWriter) keys(r *tableRow) string {
 		return ""
 	}
 	return line
-}
-
-// cell writes a cell that is too long for one chunk, in pieces. The first starts with its header, which stands above
-// the others.
-func (w *tableWriter) cell(row []tableRow, r *tableRow, i int, above string) {
-	text := w.pair(r, i)
-	m := w.s.b.measure(text)
-	again := above
-	if name := nameOf(r.names, i); name != "" {
-		if again += name + ":\n"; !w.s.b.within(again, w.s.b.share(3)) {
-			again = above
-		}
-	}
-	line, _ := w.f.breadcrumb(w.f.crumb)
-	for k, p := range m.splitText(0, len(text), w.s.b.room(line+w.t.header+again), defaultSeparators()) {
-		lo, hi := trimSpan(text, p.Start, p.End)
-		if lo == hi {
-			continue
-		}
-		context := again
-		if k == 0 {
-			context = above
-		}
-		w.write(row, text[lo:hi], context, true)
-	}
 }
