@@ -2,8 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -78,8 +79,11 @@ func columnValues(cond connector.Condition) (out []any) {
 
 // metadataCondition is a condition on a metadata key.
 type metadataCondition struct {
-	key    string // as it is spelled in the stored JSON, with quotes and colon
-	values []any  // canonical scalars
+	key      string   // as it is spelled in the stored JSON, with quotes and colon
+	values   []any    // canonical scalars
+	spelt    []string // the same in stored JSON
+	numbers  bool     // some value is a number, which may be spelt in several ways
+	oneSpelt string   // the only value's spelling, if there is one value and it is no number
 }
 
 func newMetadataCondition(cond connector.Condition) (metadataCondition, error) {
@@ -97,45 +101,58 @@ func newMetadataCondition(cond connector.Condition) (metadataCondition, error) {
 		if err != nil {
 			return m, err
 		}
-		m.values = append(m.values, plain)
+		switch plain.(type) {
+		case []any, map[string]any:
+			continue // equal to nothing
+		case int64, float64:
+			m.numbers = true
+		}
+		m.values, m.spelt = append(m.values, plain), append(m.spelt, string(raw))
+	}
+	if len(m.spelt) == 1 && !m.numbers {
+		m.oneSpelt = m.spelt[0]
 	}
 	return m, nil
 }
 
-// holds looks the key up in stored metadata. The JSON is our own (no white space), so the key is found by its bytes
-// first, which most records that lack it do not survive; then the object is walked, since the bytes may
-// stand in a string or deeper.
+// holds looks the key up in stored metadata. The JSON is our own (no white space, one spelling of each string), so
+// most records are ruled out, and most values compared, by their bytes.
 func (m *metadataCondition) holds(raw string) bool {
-	if !strings.Contains(raw, m.key) {
+	if !strings.Contains(raw, m.oneSpelt) || !strings.Contains(raw, m.key) {
 		return false
 	}
 	value, ok := member(raw, m.key)
-	if !ok {
+	if !ok || value == "" {
+		return false
+	}
+	if slices.Contains(m.spelt, value) {
+		return true
+	}
+	switch {
+	case value[0] == '[':
+	case m.numbers && (value[0] == '-' || value[0] >= '0' && value[0] <= '9'):
+		return m.oneOf(parseNumber(value))
+	default:
 		return false
 	}
 	v, err := decodeJSON([]byte(value))
-	if err != nil {
-		return false
-	}
 	list, isList := v.([]any)
-	if !isList {
-		return m.oneOf(v)
-	}
-	for _, e := range list {
-		if m.oneOf(e) {
-			return true
-		}
-	}
-	return false
+	return err == nil && isList && slices.ContainsFunc(list, m.oneOf)
 }
 
 func (m *metadataCondition) oneOf(v any) bool {
-	for _, want := range m.values {
-		if sameScalar(v, want) {
-			return true
-		}
+	return slices.ContainsFunc(m.values, func(want any) bool { return sameScalar(v, want) })
+}
+
+func parseNumber(s string) any {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
 	}
-	return false
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return nil
+	}
+	return f
 }
 
 // sameScalar compares as JSON does: 1 and 1.0 are the same number, 1 and "1" or true are not the same.
@@ -174,7 +191,7 @@ func member(raw, key string) (string, bool) {
 		i = stringEnd(raw, i) + 1 // past the colon
 		end := valueEnd(raw, i)
 		if found {
-			return raw[i:end], json.Valid([]byte(raw[i:end]))
+			return raw[i:end], true
 		}
 		i = end + 1
 	}

@@ -43,7 +43,7 @@ func openHandles(path string, scans *scans) (*handles, error) {
 		// costs a few percent of the batch. The cache keeps the inner pages of the id index and of the full-text index.
 		write:    connect(1, "&_txlock=immediate&_pragma=synchronous(FULL)&_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(4000)"),
 		read:     connect(4, "&_pragma=query_only(1)&_pragma=cache_size(-8192)"),
-		search:   connect(maxSearches*searchWorkers(), "&_pragma=query_only(1)&_pragma=cache_size(-8192)&_pragma=mmap_size(68719476736)"),
+		search:   connect(maxSearches*searchWorkers(), "&_pragma=query_only(1)&_pragma=cache_size(-2048)&_pragma=mmap_size(68719476736)"),
 		searches: make(chan struct{}, maxSearches),
 	}
 	return h, nil
