@@ -24,7 +24,10 @@ func CheckDeterminism(p connector.Parser, path, input string) error {
 	if err != nil {
 		return err
 	}
-	const times = 4
+	times := 4
+	if len(input) > largeInput {
+		times = 2
+	}
 	var wg sync.WaitGroup
 	errs := make([]error, times)
 	for i := range times {
@@ -96,11 +99,14 @@ func onlyDropped(els []connector.Element) bool {
 	return true
 }
 
+// largeInput is the size from which on the checks are made less often.
+const largeInput = 1 << 20
+
 // stops are some of the numbers below n: all if they are few, fewer if the input is large.
 func stops(n, size int) func(func(int) bool) {
 	count := 16
-	if size > 1<<20 {
-		count = 2
+	if size > largeInput {
+		count = 1
 	}
 	return func(yield func(int) bool) {
 		for i := 0; i < n; i += max(1, n/count) {

@@ -41,12 +41,17 @@ func (p *Parser) tree(src []byte) (doc ast.Node, err error) {
 			err = fmt.Errorf("goldmark failed (%v)", v)
 		}
 	}()
-	return p.blocks.Parse(&meter{Reader: text.NewReader(src), left: 1<<20 + 16*len(src)}), nil
+	return p.blocks.Parse(&meter{Reader: text.NewReader(src), left: allowance(len(src))}), nil
+}
+
+// allowance is how many looks at a line a document of size bytes may take. Real documents need about 0.1 a byte, lists of one
+// letter an item 3; such lists fill no megabytes.
+func allowance(size int) int {
+	return 1<<20 + 6*min(size, 1<<20) + 2*max(size-1<<20, 0)
 }
 
 // meter is a reader that bounds the work of the block parsers: all of them look at the current line whenever they
-// are asked to open or continue a block, which deeply nested containers make quadratic. Real documents need
-// about 0.1 looks per byte, lists of one letter an item 3.
+// are asked to open or continue a block, which deeply nested containers make quadratic.
 type meter struct {
 	text.Reader
 	left int

@@ -171,7 +171,7 @@ func TestHostileNesting(t *testing.T) {
 		"quotes":      strings.Repeat(">", 200_000),
 		"items":       strings.Repeat("- ", 200_000),
 		"quotes then": strings.Repeat(">", 100_000) + "\n" + strings.Repeat("x\n\n", 10_000),
-		"deep list":   deepList(1000) + strings.Repeat("\n", 200_000),
+		"deep list":   deepList(500) + strings.Repeat("\n", 200_000),
 		"mixed":       strings.Repeat("> - 1. ", 50_000) + "x",
 		"brackets":    "# " + strings.Repeat("[", 500_000) + "\n\n" + strings.Repeat("![[", 500_000),
 		"delimiters":  strings.Repeat("|-|\n", 200_000),
