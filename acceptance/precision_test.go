@@ -35,7 +35,7 @@ func TestPrecisionOmega(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d over %d", c.size, c.overlap), func(t *testing.T) {
 			sizing := strategies.Sizing{MaxTokens: c.size, Overlap: strategies.Amount{N: c.overlap}, MinChars: 20, Tokenizer: "cl100k"}
-			compat := eval.score(t, strategies.Recursive(), &strategies.RecursiveConfig{Sizing: sizing, Compat: "langchain", Separators: []string{"\n\n", "\n", ".", "?", "!", " ", ""}})
+			compat := eval.score(t, strategies.Recursive(), &strategies.RecursiveConfig{Sizing: sizing, Compat: "langchain", Separators: chromaSeparators()})
 			if got := compat.String(); got != c.recursive {
 				t.Errorf("recursive, compat: langchain: %s, published %s", got, c.recursive)
 			}
@@ -51,6 +51,10 @@ func TestPrecisionOmega(t *testing.T) {
 		})
 	}
 }
+
+// chromaSeparators is the list of the evaluation's RecursiveTokenChunker: LangChain's with the ends of sentences added. With LangChain's own
+// defaults the means are 6.6, 13.8, 17.2 and 29.2.
+func chromaSeparators() []string { return []string{"\n\n", "\n", ".", "?", "!", " ", ""} }
 
 // stats is a mean with its population deviation, in percent, and the mean size of a chunk in tokens.
 type stats struct{ mean, deviation, size float64 }

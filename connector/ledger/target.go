@@ -150,9 +150,9 @@ func (t *Target) Forget(ctx context.Context) error {
 	})
 }
 
-// Listed is the part of a document that deciding "unchanged" needs.
+// Listed is the part of a document that deciding "unchanged" needs. Key is connector.TreeKey of its path.
 type Listed struct {
-	Path    string
+	Key     string
 	Version string
 	Epoch   int64
 	State   State
@@ -186,7 +186,7 @@ func (t *Target) List(ctx context.Context, source string) iter.Seq2[Listed, erro
 				if err = rows.Scan(&after, &d.Version, &d.Epoch, &d.State, &d.Chunks); err != nil {
 					break
 				}
-				d.Path = string(after)
+				d.Key = string(after)
 				page = append(page, d)
 			}
 			if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
@@ -196,9 +196,8 @@ func (t *Target) List(ctx context.Context, source string) iter.Seq2[Listed, erro
 			if len(page) == 0 {
 				return
 			}
-			last = []byte(page[len(page)-1].Path)
+			last = []byte(page[len(page)-1].Key)
 			for i := range page {
-				page[i].Path = connector.TreePath(page[i].Path)
 				if !yield(page[i], nil) {
 					return
 				}

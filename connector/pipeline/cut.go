@@ -15,10 +15,11 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/ledger"
+	"github.com/kbsync/kbsync/internal/detect"
 )
 
 // headBytes is how much of a document detection looks at.
-const headBytes = 8 << 10
+const headBytes = detect.HeadSize
 
 // A document with more chunks, or more text in them, than this is spooled to disk between cutting and writing.
 const (

@@ -115,8 +115,8 @@ func (m *merge) ordered(ctx context.Context) error {
 			return fmt.Errorf("source %s: listed %q out of order, after %q: please report this fault of the source", m.src.name, ch.Document.Path, connector.TreePath(lastKey))
 		}
 		lastKey = key
-		for more && lerr == nil && connector.TreeKey(row.Path) < key {
-			if err := m.vanished(ctx, row.Path); err != nil {
+		for more && lerr == nil && row.Key < key {
+			if err := m.vanished(ctx, connector.TreePath(row.Key)); err != nil {
 				return err
 			}
 			row, lerr, more = next()
@@ -124,13 +124,11 @@ func (m *merge) ordered(ctx context.Context) error {
 		if lerr != nil {
 			return lerr
 		}
-		var known *ledger.Listed
-		if more && row.Path == ch.Document.Path {
-			r := row
-			known = &r
+		known, isKnown := row, more && row.Key == key
+		if isKnown {
 			row, lerr, more = next()
 		}
-		if err := m.item(ctx, ch, known); err != nil {
+		if err := m.item(ctx, &ch, known, isKnown); err != nil {
 			return err
 		}
 	}
@@ -138,7 +136,7 @@ func (m *merge) ordered(ctx context.Context) error {
 		if lerr != nil {
 			return lerr
 		}
-		if err := m.vanished(ctx, row.Path); err != nil {
+		if err := m.vanished(ctx, connector.TreePath(row.Key)); err != nil {
 			return err
 		}
 	}
@@ -162,14 +160,11 @@ func (m *merge) unordered(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var known *ledger.Listed
-		if ok {
-			known = &ledger.Listed{Path: d.Path, Version: d.Version, Epoch: d.Epoch, State: d.State, Chunks: d.Chunks}
-		}
+		known := ledger.Listed{Version: d.Version, Epoch: d.Epoch, State: d.State, Chunks: d.Chunks}
 		if err := seen.Add(ctx, ch.Document.Path); err != nil {
 			return err
 		}
-		if err := m.item(ctx, ch, known); err != nil {
+		if err := m.item(ctx, &ch, known, ok); err != nil {
 			return err
 		}
 	}
@@ -180,12 +175,13 @@ func (m *merge) unordered(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ok, err := seen.Has(ctx, row.Path)
+		path := connector.TreePath(row.Key)
+		ok, err := seen.Has(ctx, path)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			if err := m.vanished(ctx, row.Path); err != nil {
+			if err := m.vanished(ctx, path); err != nil {
 				return err
 			}
 		}
@@ -218,18 +214,18 @@ func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
 }
 
 // item decides about one listed thing.
-func (m *merge) item(ctx context.Context, ch connector.Change, known *ledger.Listed) error {
+func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Listed, isKnown bool) error {
 	ls, doc := m.ls, &ch.Document
 	if ch.Kind == connector.ChangeSkip {
 		ls.tally.skip(m.src.name, doc.Path, ch.Reason)
-		if known != nil { // it was a document before
+		if isKnown { // it was a document before
 			return m.vanished(ctx, doc.Path)
 		}
 		return nil
 	}
 	ls.tally.progress.Listed(m.src.name)
 	m.out.listed++
-	if known != nil && !ls.checksum && doc.Version != "" && known.Version == doc.Version && (known.State == ledger.DocOK || known.State == ledger.DocSkipped) {
+	if isKnown && !ls.checksum && doc.Version != "" && known.Version == doc.Version && (known.State == ledger.DocOK || known.State == ledger.DocSkipped) {
 		if known.Epoch == ls.p.router.epoch {
 			ls.keep(known, doc)
 			return nil
@@ -240,7 +236,7 @@ func (m *merge) item(ctx context.Context, ch connector.Change, known *ledger.Lis
 		}
 	}
 	j := job{src: m.src, doc: *doc}
-	if known != nil {
+	if isKnown {
 		d, ok, err := ls.t.Doc(ctx, m.src.name, doc.Path)
 		if err != nil {
 			return err
@@ -254,7 +250,7 @@ func (m *merge) item(ctx context.Context, ch connector.Change, known *ledger.Lis
 }
 
 // keep counts an unchanged document.
-func (ls *lister) keep(known *ledger.Listed, doc *connector.Document) {
+func (ls *lister) keep(known ledger.Listed, doc *connector.Document) {
 	if known.State == ledger.DocSkipped {
 		ls.tally.settle(Skipped, doc.Path, 0)
 		return
@@ -284,7 +280,7 @@ func (m *merge) reroute(ctx context.Context, doc *connector.Document) (same bool
 		return false, nil
 	}
 	d.Epoch = ls.p.router.epoch
-	ls.keep(&ledger.Listed{State: d.State, Chunks: d.Chunks}, doc)
+	ls.keep(ledger.Listed{State: d.State, Chunks: d.Chunks}, doc)
 	ls.touched = append(ls.touched, d)
 	return true, ls.flushTouched(ctx, 1000)
 }

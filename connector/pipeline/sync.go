@@ -373,7 +373,7 @@ func (f *flow) retired(ctx context.Context, ls *lister, out []*listing) ([]*list
 		m := &merge{ls: ls, src: &openSource{name: name}, out: &listing{source: name, had: counts[name], gone: ls.l.NewSpool()}}
 		for row, err := range ls.t.List(ctx, name) {
 			if err == nil {
-				err = m.vanished(ctx, row.Path)
+				err = m.vanished(ctx, connector.TreePath(row.Key))
 			}
 			if err != nil {
 				return out, err
