@@ -18,7 +18,7 @@ func (s *stream) withOverlap(m *measure, c textCut, plain cut, hi int) (from int
 		return s.pos, plain
 	}
 	for budget := s.b.overlap; budget > 0; budget /= 2 {
-		from := m.overlapStart(max(0, lo-8*budget, s.begun+1-s.base), lo, budget, c)
+		from := m.overlapStart(max(0, lo-8*budget, s.begun+1-s.base), lo, budget, s.kind, c)
 		if from >= lo {
 			continue
 		}
@@ -57,9 +57,10 @@ func (s *stream) keepTail(m *measure, c textCut, from, lo int, got cut, hi int) 
 	return cut{at: at, level: level}
 }
 
-// overlapStart finds the start of whole pieces before lo that are at most budget long: whole sentences, if these make up half
-// of it, else parts of sentences, else words. It is lo if there are none. Nothing before least is looked at.
-func (m *measure) overlapStart(least, lo, budget int, c textCut) int {
+// overlapStart finds the start of whole pieces before lo that are at most budget long. Pieces are what the cut at lo parts, of
+// the given kind of separator: paragraphs where a paragraph ends there, sentences inside one, parts of sentences or
+// words only where the cut itself had to part these. It is lo if not one is short enough. Nothing before least is looked at.
+func (m *measure) overlapStart(least, lo, budget int, kind uint8, c textCut) int {
 	_, end := trimSpan(m.text, least, lo)
 	if end <= least {
 		return lo
@@ -86,7 +87,7 @@ func (m *measure) overlapStart(least, lo, budget int, c textCut) int {
 		}
 	}
 	best := lo
-	for _, worst := range [...]uint8{c.good, c.seps.word - 1} {
+	for _, worst := range [...]uint8{min(kind, c.good), min(kind, c.seps.word-1)} {
 		at := far
 		for {
 			p, ok := c.seps.earliest(m.text, at, end, worst)
@@ -103,6 +104,9 @@ func (m *measure) overlapStart(least, lo, budget int, c textCut) int {
 		if best < lo && end-best >= (end-far)/2 {
 			return best
 		}
+	}
+	if kind < c.seps.word {
+		return best
 	}
 	for p := far; p < min(end, far+64); p++ {
 		if p > 0 && m.text[p]&0xC0 != 0x80 && betweenWords(m.text, p) && !c.insideAtom(p) && m.size(p, end) <= budget {

