@@ -66,7 +66,7 @@ func (s *sequence) add(i int) {
 	case s.throughable(i):
 		s.splice(i)
 	case r.imports[n.kind]:
-		s.put(decl{symbol: connector.Symbol{Kind: "import"}, start: n.start, end: n.end})
+		s.put(decl{symbol: connector.Symbol{Kind: "import"}, start: n.start, end: trimmed(s.t.text, n.start, n.end)})
 	default:
 		if d, ok := s.t.declaration(i, s.path, s.depth); ok {
 			s.put(d)
@@ -130,24 +130,33 @@ func (s *sequence) throughable(i int) bool {
 // splice takes in the children of i. The text of i before the first and after the last of them goes with these.
 func (s *sequence) splice(i int) {
 	n := s.t.nodes[i]
-	first := len(s.items)
-	p := s.pending
-	s.pending = nil
+	first, reach, pending := len(s.items), s.end(), s.pending
 	s.depth++
 	s.addAll(i)
-	s.flush()
 	s.depth--
-	if len(s.items) == first {
-		s.pending = p
+	switch {
+	case len(s.items) > first:
+		s.items[first].start = min(n.start, s.items[first].start)
+	case s.end() == reach && s.pending == pending:
 		s.put(s.t.statement(i, s.path, s.depth))
 		return
+	case s.end() == reach:
+		return // nothing but comments
 	}
-	s.items[first].start = min(n.start, s.items[first].start)
-	if p != nil {
-		s.items[first].start = min(p.start, s.items[first].start)
+	end := n.end
+	if s.pending != nil { // a comment that belongs to what follows i
+		end = max(min(end, s.pending.start), n.start)
 	}
 	last := &s.items[len(s.items)-1]
-	last.end = max(trimmed(s.t.text, n.start, n.end), last.end)
+	last.end = max(trimmed(s.t.text, n.start, end), last.end)
+}
+
+// end is where the last item ends, -1 if there is none.
+func (s *sequence) end() int {
+	if len(s.items) == 0 {
+		return -1
+	}
+	return s.items[len(s.items)-1].end
 }
 
 // put appends d with what leads to it, or joins it to the one before.
@@ -213,8 +222,14 @@ func (t *tree) declaration(i int, path []string, depth int) (decl, bool) {
 	if len(before) > 0 {
 		from = before[0]
 	}
-	d.symbol.Header, d.symbol.Body = t.divide(headerStart, end, from, r.kind)
+	d.symbol.Header, d.symbol.Body = t.divide(headerStart, end, from)
+	if t.brokenBefore(i, body) {
+		d.symbol.Header, d.symbol.Body = t.divide(headerStart, end, -1)
+	}
 	d.symbol.Path = append(path[:len(path):len(path)], d.symbol.Name)
+	if body < 0 && callable(r.kind) && end-headerStart < largeText && !strings.Contains(t.text[headerStart:end], "{") {
+		d.symbol.Header, d.symbol.Body = connector.Span{Start: headerStart, End: end}, connector.Span{Start: end, End: end}
+	}
 	if t.rules.adjust != nil {
 		t.rules.adjust(t, i, &d)
 	}
@@ -280,6 +295,19 @@ func (t *tree) commentsBefore(i, body int) []int {
 	return out
 }
 
+// brokenBefore says that something before the body did not parse, so that what looks like a header may be anything.
+func (t *tree) brokenBefore(i, body int) bool {
+	for c := range t.children(i) {
+		if body < 0 || c >= body {
+			return false
+		}
+		if t.nodes[c].kind == errorKind {
+			return true
+		}
+	}
+	return false
+}
+
 func isComment(kind string) bool { return strings.Contains(kind, "comment") || kind == "haddock" }
 
 // isType says that functions among the members of such a declaration are methods.
@@ -291,6 +319,9 @@ func isType(kind string) bool {
 	return false
 }
 
+// callable says that a declaration without a body is all header: a prototype, a method of an interface.
+func callable(kind string) bool { return kind == "function" || kind == "method" }
+
 func callMethods(members []decl) {
 	for i := range members {
 		if members[i].symbol.Kind == "function" {
@@ -299,8 +330,8 @@ func callMethods(members []decl) {
 	}
 }
 
-// divide tells the header of a declaration from its body. Without a body, that of a value or type is what follows its first line.
-func (t *tree) divide(start, end, body int, kind string) (header, rest connector.Span) {
+// divide tells the header of a declaration from its body, a node that may be -1; the body is then what follows the first line.
+func (t *tree) divide(start, end, body int) (header, rest connector.Span) {
 	split := end
 	if body >= 0 {
 		split = t.nodes[body].start
@@ -309,7 +340,7 @@ func (t *tree) divide(start, end, body int, kind string) (header, rest connector
 		} else {
 			split = trimmed(t.text, start, max(t.openingBrace(split, end), split))
 		}
-	} else if k := strings.IndexByte(t.text[start:end], '\n'); k >= 0 && kind != "method" {
+	} else if k := strings.IndexByte(t.text[start:end], '\n'); k >= 0 {
 		split = start + k
 	}
 	split = min(max(split, start), end)

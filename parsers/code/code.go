@@ -61,31 +61,45 @@ func (p *Parser) Parse(ctx context.Context, doc *connector.Document, r io.Reader
 		if err == nil {
 			err = ctx.Err()
 		}
+		var list []connector.Element
+		if err == nil {
+			list, err = p.elements(ctx, doc, text)
+		}
+		if err == nil {
+			err = send(ctx, in, list, yield)
+		}
 		if err != nil {
 			yield(connector.Element{}, fmt.Errorf("code: %w", err))
-			return
-		}
-		list, err := p.elements(ctx, doc, text)
-		if err != nil {
-			yield(connector.Element{}, fmt.Errorf("code: %w", err))
-			return
-		}
-		for _, e := range list {
-			for _, d := range in.Drain(e.Span.Start) {
-				if !yield(d.Element(), nil) {
-					return
-				}
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-		for _, d := range in.Drain(len(text)) {
-			if !yield(d.Element(), nil) {
-				return
-			}
 		}
 	}
+}
+
+// send yields the elements, each after what was left out before it. It returns nil if the consumer stops.
+func send(ctx context.Context, in *decode.Reader, list []connector.Element, yield func(connector.Element, error) bool) error {
+	going := true
+	step := func(e connector.Element) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		going = yield(e, nil)
+		return nil
+	}
+	at := 0
+	for i := 0; i <= len(list) && going; i++ {
+		for _, d := range in.Drain(at) {
+			if err := step(d.Element()); err != nil || !going {
+				return err
+			}
+		}
+		if i == len(list) {
+			break
+		}
+		if err := step(list[i]); err != nil {
+			return err
+		}
+		at = list[i].Span.End
+	}
+	return nil
 }
 
 func (p *Parser) elements(ctx context.Context, doc *connector.Document, text string) ([]connector.Element, error) {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 typedef struct TSLanguage TSLanguage;
 typedef struct TSParser TSParser;
@@ -59,12 +59,14 @@ typedef struct {
   uint32_t length;
   uint64_t operations, max_operations; // parser steps; 100 a callback
   uint64_t bytes, max_bytes;           // handed to the lexer, again each time it goes back
+  double max_time, started;            // seconds of this thread's processor time
+  bool too_slow;
   const int32_t *cancelled;
   kb_node *nodes;
   uint32_t count, capacity;
 } kb_parse_state;
 
-enum { KB_OK, KB_OVER_BUDGET, KB_CANCELLED, KB_FAILED };
+enum { KB_OK, KB_OVER_BUDGET, KB_CANCELLED, KB_TOO_SLOW, KB_FAILED };
 
 static const char *kb_read(void *payload, uint32_t byte, TSPoint position, uint32_t *bytes_read) {
   (void)position;
@@ -80,10 +82,19 @@ static bool kb_over(const kb_parse_state *s) {
   return s->operations > s->max_operations || s->bytes > s->max_bytes;
 }
 
+static double kb_clock(void) {
+#ifdef CLOCK_THREAD_CPUTIME_ID
+  struct timespec t;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0) return t.tv_sec + t.tv_nsec / 1e9;
+#endif
+  return (double)clock() / CLOCKS_PER_SEC;
+}
+
 static bool kb_progress(TSParseState *state) {
   kb_parse_state *s = state->payload;
   s->operations += 100;
-  return kb_over(s) || __atomic_load_n(s->cancelled, __ATOMIC_RELAXED);
+  s->too_slow = kb_clock() - s->started > s->max_time;
+  return s->too_slow || kb_over(s) || __atomic_load_n(s->cancelled, __ATOMIC_RELAXED);
 }
 
 static bool kb_add(kb_parse_state *s, kb_node n) {
@@ -129,6 +140,7 @@ static bool kb_walk(kb_parse_state *s, TSTree *tree, const uint8_t *descend, uin
 static int kb_parse(kb_parse_state *s, const char *text, const int32_t *cancelled, const TSLanguage *language, const uint8_t *descend, uint32_t symbols, uint32_t large, uint32_t max_depth) {
   s->text = text;
   s->cancelled = cancelled;
+  s->started = kb_clock();
   TSParser *parser = ts_parser_new();
   if (!parser) return KB_FAILED;
   int result = KB_FAILED;
@@ -140,7 +152,7 @@ static int kb_parse(kb_parse_state *s, const char *text, const int32_t *cancelle
       result = kb_walk(s, tree, descend, symbols, large, max_depth) ? KB_OK : KB_FAILED;
       ts_tree_delete(tree);
     } else {
-      result = kb_over(s) ? KB_OVER_BUDGET : KB_CANCELLED;
+      result = kb_over(s) ? KB_OVER_BUDGET : s->too_slow ? KB_TOO_SLOW : KB_CANCELLED;
       ts_parser_reset(parser);
     }
   }

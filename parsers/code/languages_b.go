@@ -2,6 +2,8 @@
 
 package code
 
+import "strings"
+
 func rubyRules() *rules {
 	return &rules{
 		decl: map[string]rule{
@@ -88,7 +90,7 @@ func scalaRules() *rules {
 		lead:    set("comment", "block_comment", "annotation"),
 		imports: set("import_declaration", "export_declaration"),
 		bodies:  set("template_body", "enum_body", "with_template_body", "block", "indented_block"),
-		adjust: bodiless("package_clause"),
+		adjust:  bodiless("package_clause"),
 	}
 }
 
@@ -109,6 +111,17 @@ func luaRules() *rules {
 		lead:   set("comment"),
 		bodies: set("block"),
 		steps:  set("assignment_statement", "variable_list"),
+		adjust: func(_ *tree, _ int, d *decl) {
+			if d.symbol.Kind != "function" {
+				return
+			}
+			if strings.Contains(d.symbol.Name, ":") {
+				d.symbol.Kind = "method"
+			}
+			if names := strings.FieldsFunc(d.symbol.Name, func(r rune) bool { return r == '.' || r == ':' }); len(names) > 1 {
+				d.rename(names...)
+			}
+		},
 	}
 }
 
@@ -183,8 +196,8 @@ func haskellRules() *rules {
 			"foreign_import": leaf("function"),
 		},
 		lead:      set("comment", "haddock", "pragma"),
-		imports:   set("imports", "header", "import"),
-		through:   set("declarations", "haskell"),
+		imports:   set("header", "import"),
+		through:   set("declarations", "imports", "haskell"),
 		bodies:    set("class_declarations", "instance_declarations"),
 		equations: true,
 	}

@@ -67,9 +67,17 @@ func (t *tree) name(i int, paths []string) string {
 			}
 			c = inner
 		}
-		return shorten(t.text[t.nodes[c].start:t.nodes[c].end])
+		return shorten(unquoted(t.text[t.nodes[c].start:t.nodes[c].end]))
 	}
 	return ""
+}
+
+// unquoted is a name without the quotes around it.
+func unquoted(s string) string {
+	if n := len(s); n > 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
+		return s[1 : n-1]
+	}
+	return s
 }
 
 // blankBetween says that an empty line stands between two places.

@@ -14,7 +14,7 @@ const (
 
 // parseTree yields the records of one JSON document.
 func parseTree(ctx context.Context, text string, out *output) error {
-	t := &tree{ctx: ctx, s: text, out: out}
+	t := &tree{s: text, out: out}
 	start := skipSpace(text, 0)
 	end, ok := t.records.scan.value(text, start)
 	if !ok || skipSpace(text, end) != len(text) {
@@ -25,19 +25,18 @@ func parseTree(ctx context.Context, text string, out *output) error {
 	}
 	var err error
 	if text[start] == '{' || text[start] == '[' {
-		err = t.divide(start, 0, "", 0)
+		err = t.divide(ctx, start, 0, "", 0)
 	} else {
-		err = t.add(0, t.records.table(text, start, end))
+		err = t.add(ctx, 0, t.row(member{keyStart: start, keyEnd: start, start: start, end: end}, 1, 1, ""))
 	}
 	if err != nil {
 		return err
 	}
-	return t.flush(len(text))
+	return t.flush(ctx, len(text))
 }
 
 // tree divides a valid document.
 type tree struct {
-	ctx     context.Context
 	s       string
 	out     *output
 	records records
@@ -54,12 +53,12 @@ func (t *tree) isRecord(line string) bool {
 }
 
 // divide yields the entries of the container at s[i] as records; the text from opener on belongs to the first.
-func (t *tree) divide(i, opener int, path string, depth int) error {
+func (t *tree) divide(ctx context.Context, i, opener int, path string, depth int) error {
 	t.tables++
 	id := t.tables
 	list := t.records.scan.members(t.s, i, nil)
 	if len(list) == 0 {
-		return t.add(opener, nil)
+		return t.add(ctx, opener, nil)
 	}
 	for n, m := range list {
 		start := m.keyStart
@@ -70,13 +69,13 @@ func (t *tree) divide(i, opener int, path string, depth int) error {
 		if m.keyEnd > m.keyStart {
 			name = join(path, m.key(t.s))
 			if t.divisible(m) && depth < divideDepth {
-				if err := t.divide(m.start, start, name, depth+1); err != nil {
+				if err := t.divide(ctx, m.start, start, name, depth+1); err != nil {
 					return err
 				}
 				continue
 			}
 		}
-		if err := t.add(start, t.row(m, id, n+1, path)); err != nil {
+		if err := t.add(ctx, start, t.row(m, id, n+1, path)); err != nil {
 			return err
 		}
 	}
@@ -106,20 +105,20 @@ func (t *tree) row(m member, id, number int, caption string) *connector.Table {
 }
 
 // add starts a record at start, which ends the one before.
-func (t *tree) add(start int, table *connector.Table) error {
-	if err := t.ctx.Err(); err != nil {
-		return err
-	}
-	if err := t.flush(start); err != nil {
+func (t *tree) add(ctx context.Context, start int, table *connector.Table) error {
+	if err := t.flush(ctx, start); err != nil {
 		return err
 	}
 	t.pending = &connector.Element{Kind: connector.KindRecord, Table: table}
 	return nil
 }
 
-func (t *tree) flush(end int) error {
+func (t *tree) flush(ctx context.Context, end int) error {
 	if t.pending == nil {
 		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	e := *t.pending
 	t.pending = nil
