@@ -19,6 +19,7 @@ package lexical
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -46,6 +47,7 @@ func (c *Config) Validate() error {
 // Embedder hashes texts. Safe for concurrent use.
 type Embedder struct {
 	dims int
+	bags sync.Pool // of *bag: they are large for a single question
 }
 
 var _ connector.Embedder = (*Embedder)(nil)
@@ -64,7 +66,8 @@ func Open(c Config) (*Embedder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Embedder{dims: c.Dimensions}, nil
+	dims := c.Dimensions
+	return &Embedder{dims: dims, bags: sync.Pool{New: func() any { return newBag(dims) }}}, nil
 }
 
 // Model implements [connector.Embedder].
@@ -76,7 +79,8 @@ func (e *Embedder) Model() connector.Model {
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	failed := map[int]error{}
-	b := newBag(e.dims)
+	b := e.bags.Get().(*bag) //nolint:forcetypeassert // the pool makes nothing else
+	defer e.bags.Put(b)
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -99,7 +103,9 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return newBag(e.dims).embed(text)
+	b := e.bags.Get().(*bag) //nolint:forcetypeassert // the pool makes nothing else
+	defer e.bags.Put(b)
+	return b.embed(text)
 }
 
 // Close has nothing to close.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,9 +121,10 @@ func BenchmarkEmbed(b *testing.B) {
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			e := open(b, 0)
-			b.SetBytes(int64(len(tt.text)))
+			texts := slices.Repeat([]string{tt.text}, 32)
+			b.SetBytes(int64(len(texts) * len(tt.text)))
 			for b.Loop() {
-				if _, err := e.Embed(b.Context(), []string{tt.text}); err != nil {
+				if _, err := e.Embed(b.Context(), texts); err != nil {
 					b.Fatal(err)
 				}
 			}
