@@ -310,7 +310,7 @@ func (c *pickyCollection) Upsert(ctx context.Context, points []connector.Point) 
 // TestDiskFull fills the ledger's disk at many points of a run; the run says so, and with more room the next one is exact.
 func TestDiskFull(t *testing.T) {
 	full := 0
-	for pages := 20; ; pages += pages / 3 {
+	for pages := 20; ; pages += pages/8 + 1 {
 		r := newRig(t, "", "sink: { sqlite: { path: ./kb.sqlite } }")
 		for i := range 40 {
 			r.write(fmt.Sprintf("%03d.txt", i), paragraphs(fmt.Sprint(i), 10))

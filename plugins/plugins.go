@@ -1,0 +1,62 @@
+// Package plugins is the one list of the plugins of kbsync: the program and whoever uses the engine as a library register them here.
+package plugins
+
+import (
+	"errors"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/embedders/lexical"
+	"github.com/kbsync/kbsync/parsers/code"
+	"github.com/kbsync/kbsync/parsers/delimited"
+	"github.com/kbsync/kbsync/parsers/html"
+	"github.com/kbsync/kbsync/parsers/jsondoc"
+	"github.com/kbsync/kbsync/parsers/markdown"
+	"github.com/kbsync/kbsync/parsers/text"
+	"github.com/kbsync/kbsync/sinks/sqlite"
+	"github.com/kbsync/kbsync/sources/fs"
+	"github.com/kbsync/kbsync/strategies"
+)
+
+// Registry is the one list of the plugins of this program. A new plugin is one line here.
+func Registry() (*connector.Registry, error) {
+	reg := new(connector.Registry)
+	return reg, errors.Join(
+		add(&reg.Sources,
+			fs.Plugin(),
+		),
+		add(&reg.Parsers,
+			text.Plugin(),
+			markdown.Plugin(),
+			html.Plugin(),
+			delimited.Plugin(),
+			jsondoc.Plugin(),
+			jsondoc.LinesPlugin(),
+			code.Plugin(),
+		),
+		add(&reg.Strategies,
+			strategies.Fixed(),
+			strategies.Recursive(),
+			strategies.Sentence(),
+			strategies.Paragraph(),
+			strategies.Markdown(),
+			strategies.HTML(),
+			strategies.Code(),
+			strategies.Table(),
+			strategies.Whole(),
+		),
+		add(&reg.Embedders,
+			lexical.Plugin(),
+		),
+		add(&reg.Sinks,
+			sqlite.Plugin(),
+		),
+	)
+}
+
+func add[E, T any](set *connector.Set[connector.Plugin[E, T]], plugins ...connector.Plugin[E, T]) error {
+	var errs []error
+	for _, p := range plugins {
+		errs = append(errs, set.Add(p.Kind, p))
+	}
+	return errors.Join(errs...)
+}
