@@ -49,9 +49,9 @@ func newCacheStats(a *app) *cobra.Command {
 				if asJSON(cmd) {
 					return a.line(st)
 				}
-				a.printf("%d texts (%s), %d of them in no chunk\n", st.Texts, size(st.TextBytes), st.Unused)
+				a.printf("%s (%s), %d of them in no chunk\n", number(st.Texts, "text"), size(st.TextBytes), st.Unused)
 				for _, model := range slices.Sorted(maps.Keys(st.Vectors)) {
-					a.printf("%d vectors of %s\n", st.Vectors[model], model)
+					a.printf("%s of %s\n", number(st.Vectors[model], "vector"), model)
 				}
 				return nil
 			})
@@ -82,7 +82,7 @@ func (a *app) total(cmd *cobra.Command, what string, n int) error {
 	if asJSON(cmd) {
 		return a.line(map[string]int{what: n})
 	}
-	a.printf("%s %d texts\n", what, n)
+	a.printf("%s %s\n", what, number(n, "text"))
 	return nil
 }
 

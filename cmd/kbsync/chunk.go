@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
@@ -140,9 +141,17 @@ func (a *app) cutAll(ctx context.Context, v *pipeline.Preview, w *paths, args []
 		return err
 	}
 	if w.failed > 0 {
-		return &pipeline.FailedError{Failed: w.failed}
+		return failedFiles(w.failed)
 	}
 	return nil
+}
+
+// failedFiles says that files were not read; each was named.
+func failedFiles(n int) error {
+	if n == 1 {
+		return errors.New("1 file could not be used")
+	}
+	return fmt.Errorf("%d files could not be used", n)
 }
 
 // linePrinter prints JSON Lines.
@@ -196,14 +205,14 @@ func (t *textPrinter) document(f *found, x *pipeline.Explanation, n int) error {
 
 func (t *textPrinter) end() error {
 	if t.n != 1 {
-		t.a.printf("%d chunks\n", t.n)
+		t.a.printf("%s\n", number(t.n, "chunk"))
 	}
 	return nil
 }
 
 // explained says what a document gets and why.
 func explained(f *found, x *pipeline.Explanation, n int) []string {
-	lines := []string{fmt.Sprintf("%s: %d chunks", f.doc.Path, n)}
+	lines := []string{f.doc.Path + ": " + number(n, "chunk")}
 	add := func(key, value string) {
 		if value != "" {
 			lines = append(lines, fmt.Sprintf("  %-10s %s", key, value))
@@ -220,12 +229,27 @@ func explained(f *found, x *pipeline.Explanation, n int) []string {
 	add("rule", x.Rule)
 	add("strategy", x.Strategy)
 	if x.Config != nil {
-		if b, err := json.Marshal(x.Config); err == nil {
-			add("options", string(b))
-		}
+		add("options", options(x.Config))
 	}
 	add("caps", strings.Join(x.Caps, ", "))
 	add("degraded", x.Degraded)
 	add("skipped", x.Skip)
 	return lines
+}
+
+// options are a strategy's options on one line, by the keys of a configuration; secrets are ***.
+func options(conf any) string {
+	text, err := yaml.Marshal(conf)
+	if err != nil {
+		return ""
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		return ""
+	}
+	b, err := json.Marshal(values)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }

@@ -30,7 +30,7 @@ source, or with both, those at or below the path in that source. What the config
 				if asJSON(cmd) {
 					return a.line(f)
 				}
-				a.printf("removed %d documents, %d chunks\n", f.Documents, f.Chunks)
+				a.printf("removed %s, %s\n", number(f.Documents, "document"), number(f.Chunks, "chunk"))
 				return nil
 			})
 		}),

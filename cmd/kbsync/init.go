@@ -6,7 +6,9 @@ import (
 	"io"
 	iofs "io/fs"
 	"os"
+	urlpath "path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,7 +56,7 @@ func (a *app) init(path, source, name string, force bool) error {
 	if info, err := os.Stat(source); err != nil || !info.IsDir() {
 		return usagef("--source %s: there is no such folder", source)
 	}
-	root, exclude, err := relativeRoot(path, source)
+	root, own, err := relativeRoot(path, source)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (a *app) init(path, source, name string, force bool) error {
 	if name == "" {
 		name = named.Name
 	}
-	text := initText(name, root, exclude)
+	text := initText(name, root, own)
 	if _, err := config.Parse(path, []byte(text), a.reg, config.Options{}); err != nil {
 		return err
 	}
@@ -75,6 +77,9 @@ func (a *app) init(path, source, name string, force bool) error {
 	})
 	if err != nil {
 		return err
+	}
+	if a.quiet {
+		return nil
 	}
 	flag := ""
 	if path != defaultConfig {
@@ -86,8 +91,9 @@ func (a *app) init(path, source, name string, force bool) error {
 	return nil
 }
 
-// relativeRoot is the source's folder as the file names it. Where that folder holds the configuration itself, exclude keeps it out.
-func relativeRoot(path, source string) (root, exclude string, err error) {
+// relativeRoot is the source's folder as the file names it, and, where that folder holds the configuration, the path of the
+// configuration in it: that and the database beside it are no documents.
+func relativeRoot(path, source string) (root, own string, err error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return "", "", err
@@ -103,10 +109,11 @@ func relativeRoot(path, source string) (root, exclude string, err error) {
 	if root = filepath.ToSlash(rel); !strings.HasPrefix(root, ".") {
 		root = "./" + root
 	}
-	if at, err := filepath.Rel(abs, filepath.Join(dir, filepath.Base(path))); err == nil && inside(filepath.Join(dir, filepath.Base(path)), abs) {
-		exclude = filepath.ToSlash(at)
+	file := filepath.Join(dir, filepath.Base(path))
+	if at, err := filepath.Rel(abs, file); err == nil && inside(file, abs) {
+		own = filepath.ToSlash(at)
 	}
-	return root, exclude, nil
+	return root, own, nil
 }
 
 // quoted is a value as YAML writes it, with dollars that stand for themselves.
@@ -118,10 +125,16 @@ func quoted(s string) string {
 	return strings.TrimSpace(string(b))
 }
 
-func initText(name, root, exclude string) string {
+// escaped is a pattern that matches the path alone.
+func escaped(path string) string {
+	return regexp.MustCompile(`[\\*?\[\]{}]`).ReplaceAllString(path, `\$0`)
+}
+
+func initText(name, root, own string) string {
 	excluded := `# exclude: ["drafts/**"]`
-	if exclude != "" {
-		excluded = "exclude:\n        - " + quoted(exclude)
+	if own != "" {
+		database := urlpath.Join(urlpath.Dir(own), name+".db")
+		excluded = "exclude:\n        - " + quoted(escaped(own)) + "\n        - " + quoted(escaped(database)+"*")
 	}
 	return strings.NewReplacer("{NAME}", quoted(name), "{ROOT}", quoted(root), "{EXCLUDE}", excluded).Replace(initTemplate)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kbsync/kbsync/connector"
-	"github.com/kbsync/kbsync/connector/pipeline"
 )
 
 func newParse(a *app) *cobra.Command {
@@ -69,7 +68,7 @@ func (a *app) parse(cmd *cobra.Command, path string) error {
 		return show(elements)
 	})
 	if err == nil && w.failed > 0 {
-		err = &pipeline.FailedError{Failed: w.failed}
+		err = failedFiles(w.failed)
 	}
 	return errors.Join(err, w.Close(), v.Close())
 }

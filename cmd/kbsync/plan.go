@@ -71,9 +71,9 @@ func (a *app) showPlan(pl *pipeline.Plan) {
 		line := fmt.Sprintf("%-6s  %s: %s", s.Action, s.Source, s.Path)
 		switch s.Action {
 		case pipeline.ActionAdd, pipeline.ActionUpdate, pipeline.ActionMove:
-			line += fmt.Sprintf("  (%d chunks, %d tokens, %d to embed, %d from the store)", s.Chunks, s.Tokens, s.Embeddings, s.Cached)
+			line += fmt.Sprintf("  (%s, %s, %d to embed, %d from the store)", number(s.Chunks, "chunk"), number(s.Tokens, "token"), s.Embeddings, s.Cached)
 		case pipeline.ActionDelete:
-			line += fmt.Sprintf("  (%d chunks)", s.Chunks)
+			line += fmt.Sprintf("  (%s)", number(s.Chunks, "chunk"))
 		}
 		if s.Reason != "" {
 			line += "  " + s.Reason
@@ -87,7 +87,8 @@ func (a *app) showPlan(pl *pipeline.Plan) {
 	if pl.Rebuild {
 		a.printf("rebuild: a new collection is built beside the live one, which is replaced when it is complete\n")
 	}
-	a.printf("keep %d documents; %d chunks, %d tokens; %d to embed, %d from the store", pl.Keep, pl.Chunks, pl.Tokens, pl.Embeddings, pl.Cached)
+	a.printf("keep %s; %s, %s; %d to embed, %d from the store",
+		number(pl.Keep, "document"), number(pl.Chunks, "chunk"), number(pl.Tokens, "token"), pl.Embeddings, pl.Cached)
 	if pl.Price > 0 {
 		a.printf("; about %.4f %s", pl.Price, pl.Currency)
 	}

@@ -21,13 +21,10 @@ database hold exactly the chunks of the documents that are there now.`,
 		Example: `  kbsync init --source ./docs     write a kbsync.yaml
   kbsync sync                     bring the database up to date
   kbsync query "How do I …?"      ask it`,
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		SuggestionsMinimumDistance: 2,
-		Args:                       cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return group(cmd, args)
-		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          group,
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -62,6 +59,7 @@ func group(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	msg := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("%s; did you mean %s?", msg, strings.Join(near, " or "))
 	}

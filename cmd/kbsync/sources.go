@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,15 +61,10 @@ func (a *app) sources(cmd *cobra.Command, names []string) error {
 		err = errors.Join(err, lerr)
 	}
 	if err == nil && failed > 0 {
-		err = &listError{failed}
+		err = fmt.Errorf("%d files or folders could not be listed", failed)
 	}
 	return errors.Join(err, v.Close())
 }
-
-// listError says that parts of a source could not be listed; they were named.
-type listError struct{ n int }
-
-func (e *listError) Error() string { return counted("", e.n, "files or folders could not be listed") }
 
 func chooseSources(file *config.File, names []string) ([]config.SourceConf, error) {
 	if len(names) == 0 {
@@ -124,7 +120,7 @@ func (a *app) listSource(ctx context.Context, v *pipeline.Preview, conf config.S
 		}
 	}
 	if text {
-		a.printf("source %s: %d documents, %s, %d skipped\n", conf.Name, docs, size(bytes), skipped)
+		a.printf("source %s: %s, %s, %d skipped\n", conf.Name, number(docs, "document"), size(bytes), skipped)
 	}
 	return failed, src.Close()
 }

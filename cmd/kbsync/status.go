@@ -35,13 +35,13 @@ that is being built, and the last runs.`,
 }
 
 func (a *app) showStatus(s *pipeline.Status) {
-	a.printf("%d documents, %d chunks", s.Documents, s.Chunks)
+	a.printf("%s, %s", number(s.Documents, "document"), number(s.Chunks, "chunk"))
 	if extra := counted("", s.Failed, "failed", s.Skipped, "skipped", s.Pending, "to be done again"); extra != "" {
 		a.printf("; %s", extra)
 	}
 	a.printf("\n")
 	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
-		a.printf("  source %s: %d documents\n", name, s.Sources[name])
+		a.printf("  source %s: %s\n", name, number(s.Sources[name], "document"))
 	}
 	a.printf("sink   %s\nmodel  %s\n", s.Target, s.Model)
 	switch {

@@ -158,3 +158,11 @@ func size(n int64) string {
 	}
 	return fmt.Sprintf("%.1f %s", f, unit)
 }
+
+// number is "1 chunk" or "2 chunks".
+func number(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -40,10 +40,10 @@ func (a *app) verify(cmd *cobra.Command, repair bool) error {
 		for _, d := range r.Drifts {
 			a.printf("%-10s %s  %s: %s  %s\n", d.Kind, d.ChunkID, d.Source, d.Path, d.Detail)
 		}
-		a.printf("%d chunks checked: %s\n", r.Checked, counted("all as they should be",
+		a.printf("%s checked: %s\n", number(r.Checked, "chunk"), counted("all as they should be",
 			r.Missing, "missing", r.Orphan, "orphaned", r.Drifted, "drifted", r.Unfinished, "unfinished"))
 		if r.Foreign > 0 {
-			a.printf("%d chunks of others were left alone\n", r.Foreign)
+			a.printf("%s of others left alone\n", number(r.Foreign, "chunk"))
 		}
 		if r.OrphansUnchecked {
 			a.printf("orphans were not looked for: this database cannot list what it holds\n")

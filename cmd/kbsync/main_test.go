@@ -1,0 +1,161 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	_ "modernc.org/sqlite" // the scripts tamper with databases
+)
+
+var update = flag.Bool("update", false, "rewrite expected files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"kbsync": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"json":    jsonValue,
+			"lines":   lineCount,
+			"sql":     execSQL,
+			"gendocs": genDocs,
+			"waitfor": waitFor,
+		},
+		UpdateScripts:       *update,
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+	})
+}
+
+// exits CODE COMMAND…: runs the command, which must end with exactly that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var ee *exec.ExitError
+	if errors.As(err, &ee) {
+		got = ee.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// json FILE PATH WANT: the value at PATH (keys and indexes, joined by dots; # is a length) in the first JSON value of FILE. It is
+// compared as JSON, strings without their quotes.
+func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json FILE PATH WANT")
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	d.UseNumber()
+	var v any
+	ts.Check(d.Decode(&v))
+	for _, step := range strings.Split(args[1], ".") {
+		v = descend(ts, v, step)
+	}
+	got, isText := v.(string)
+	if !isText {
+		b, err := json.Marshal(v)
+		ts.Check(err)
+		got = string(b)
+	}
+	if (got == args[2]) == neg {
+		ts.Fatalf("%s is %s, want %s", args[1], got, args[2])
+	}
+}
+
+func descend(ts *testscript.TestScript, v any, step string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if step == "#" {
+			return len(v)
+		}
+		x, ok := v[step]
+		if !ok {
+			ts.Fatalf("no key %q in %v", step, v)
+		}
+		return x
+	case []any:
+		if step == "#" {
+			return len(v)
+		}
+		i, err := strconv.Atoi(step)
+		ts.Check(err)
+		if i >= len(v) {
+			ts.Fatalf("no item %d of %d", i, len(v))
+		}
+		return v[i]
+	}
+	ts.Fatalf("nothing below %v at %q", v, step)
+	return nil
+}
+
+// lines FILE N: FILE has N lines.
+func lineCount(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lines FILE N")
+	}
+	if got := strconv.Itoa(strings.Count(ts.ReadFile(args[0]), "\n")); got != args[1] {
+		ts.Fatalf("%s has %s lines, want %s", args[0], got, args[1])
+	}
+}
+
+// sql DATABASE STATEMENT: runs a statement.
+func execSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sql DATABASE STATEMENT")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
+}
+
+// gendocs DIR N: writes N small documents.
+func genDocs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: gendocs DIR N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	for i := range n {
+		ts.Check(os.WriteFile(filepath.Join(dir, fmt.Sprintf("d%05d.md", i)), fmt.Appendf(nil, "# Document %d\n\nThe text of number %d, which is small.\n", i, i), 0o644))
+	}
+}
+
+// waitfor FILE: until it exists.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor FILE")
+	}
+	for range 2000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("%s did not appear", args[0])
+}
