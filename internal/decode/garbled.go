@@ -7,6 +7,9 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
+// garbledSample is how much of the first block with characters beyond ASCII is looked at.
+const garbledSample = 16 << 10
+
 // looksGarbled says that text looks like UTF-8 that was read as Windows-1252 (the accents come in pairs that make
 // valid UTF-8 when they are written back), like GBK that passed through a lossy step, or full of replacements.
 func looksGarbled(text string) bool {

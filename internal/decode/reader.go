@@ -260,7 +260,7 @@ func (r *Reader) step() {
 	r.ready = r.out
 	if !r.checked && len(r.ready) > 0 && firstHigh(r.ready) < len(r.ready) {
 		r.checked = true
-		r.suspect = looksGarbled(string(r.ready))
+		r.suspect = looksGarbled(string(r.ready[:min(len(r.ready), garbledSample)]))
 	}
 	if last && r.start == r.end && r.wideLen == 0 {
 		r.err = r.srcErr

@@ -46,6 +46,18 @@ type builder struct {
 	xml    bool
 	title  string
 	clean  decode.Cleaner
+	block  []node // the next nodes come from here
+}
+
+// make allocates nodes by the block.
+func (b *builder) make(n node) *node {
+	if len(b.block) == 0 {
+		b.block = make([]node, 64)
+	}
+	p := &b.block[0]
+	b.block = b.block[1:]
+	*p = n
+	return p
 }
 
 func newBuilder(src string) *builder {
@@ -66,7 +78,7 @@ func (b *builder) build() {
 		case html.ErrorToken:
 			// A tag that the end of the source cuts short is text that nobody can read; show it as dropped.
 			if rest := bytes.TrimSpace(b.tz.Raw()); len(rest) > 0 {
-				b.add(&node{tag: atom.Object, class: classUnseen, reason: connector.DropMarkup, kids: []*node{{text: string(rest)}}})
+				b.add(b.make(node{tag: atom.Object, class: classUnseen, reason: connector.DropMarkup, kids: []*node{{text: string(rest)}}}))
 			}
 			return
 		case html.TextToken:
@@ -80,7 +92,7 @@ func (b *builder) build() {
 			b.close(atom.Lookup(name))
 		case html.CommentToken:
 			if text := strings.TrimSpace(string(b.tz.Text())); text != "" && !strings.HasPrefix(text, "?xml") {
-				b.add(&node{tag: atom.Object, class: classUnseen, reason: connector.DropComment, kids: []*node{{text: text}}})
+				b.add(b.make(node{tag: atom.Object, class: classUnseen, reason: connector.DropComment, kids: []*node{{text: text}}}))
 			}
 		}
 	}
@@ -100,13 +112,13 @@ func (b *builder) text() {
 		b.title += text
 		return
 	}
-	b.add(&node{text: text})
+	b.add(b.make(node{text: text}))
 }
 
 func (b *builder) open(selfClosing bool) {
 	name, more := b.tz.TagName()
 	tag := atom.Lookup(name)
-	n := &node{tag: tag, class: classOf(tag)}
+	n := b.make(node{tag: tag, class: classOf(tag)})
 	if tag == atom.Textarea {
 		n.class = classPre
 	}
@@ -144,7 +156,7 @@ func (b *builder) open(selfClosing bool) {
 	}
 	if selfClosing && b.xml {
 		b.tz.NextIsNotRawText()
-		b.add(&node{class: classSeparator})
+		b.add(b.make(node{class: classSeparator}))
 		return
 	}
 	b.closeImplied(n)
@@ -163,7 +175,7 @@ func (b *builder) open(selfClosing bool) {
 		}
 	}
 	if len(b.stack) >= maxDepth && n.class != classScript && n.class != classUnseen && n.class != classPre && n.class != classTitle {
-		b.add(&node{class: classSeparator})
+		b.add(b.make(node{class: classSeparator}))
 		return
 	}
 	b.push(n)
@@ -301,7 +313,7 @@ func (b *builder) close(tag atom.Atom) {
 	}
 	c := classOf(tag)
 	if c == classBreak {
-		b.add(&node{tag: tag, class: c})
+		b.add(b.make(node{tag: tag, class: c}))
 		return
 	}
 	if c == classInline && b.hidden == 0 || c == classVoid || c == classImage || c == classRule {
@@ -324,7 +336,7 @@ func (b *builder) close(tag atom.Atom) {
 		}
 	}
 	if c != classInline {
-		b.add(&node{class: classSeparator})
+		b.add(b.make(node{class: classSeparator}))
 	}
 }
 
