@@ -106,61 +106,60 @@ func (c *cleaner) run(dst, src []byte, last bool) ([]byte, int) {
 			dst = c.keep(dst, src[kept:i])
 			break
 		}
-		var reason connector.DropReason
-		size := 1
-		text := ""
-		switch {
-		case src[i] == '\r':
-			dst = append(c.keep(dst, src[kept:i]), '\n')
-			c.inWord, c.tags = false, false
-			i++
-			if i < n && src[i] == '\n' {
-				i++
-			} else if i == n {
-				c.skipLF = true
-			}
-			kept = i
-			continue
-		case src[i] >= utf8.RuneSelf && !validAt(src[i:n]):
-			reason, text = connector.DropUndecodable, escaped(src[i])
-			dst = c.keep(dst, src[kept:i])
-			c.tags = false
-		default:
+		reason, size := connector.DropUndecodable, 1
+		if src[i] < utf8.RuneSelf || validAt(src[i:n]) {
 			reason, size = classify(src[i:n], c.replacementIsBad)
-			switch {
-			case reason == "":
-				i += size
-				continue
-			case reason == flagBase:
-				i += size
-				dst = c.keep(dst, src[kept:i])
-				kept, c.tags = i, true
-				continue
-			}
-			dst = c.keep(dst, src[kept:i])
-			text = string(src[i : i+size])
-			switch {
-			case reason == tagChar && c.tags:
-				dst = append(dst, text...)
-				i += size
-				kept = i
-				continue
-			case reason == tagChar:
-				reason = connector.DropInvisible
-			case reason == spacing:
-				reason = connector.DropControl
-				if c.inWord {
-					dst = append(dst, ' ')
-					c.inWord = false
-				}
-			}
 		}
-		c.log.add(c.pos+len(dst)-base, reason, text)
+		if reason == "" {
+			i += size
+			continue
+		}
+		if reason == flagBase {
+			i += size
+			size = 0
+		}
+		dst = c.keep(dst, src[kept:i])
+		dst = c.special(dst, base, reason, src[i:i+size], src[i+size:n])
 		i += size
+		if reason == lineEnd && i < n && src[i] == '\n' {
+			i++
+		}
 		kept = i
 	}
 	c.pos += len(dst) - base
 	return dst, n
+}
+
+// special deals with a character that classify gave a reason for, or with bytes that are none; rest is what follows it.
+func (c *cleaner) special(dst []byte, base int, reason connector.DropReason, char, rest []byte) []byte {
+	switch reason {
+	case lineEnd:
+		c.inWord, c.tags = false, false
+		c.skipLF = len(rest) == 0
+		return append(dst, '\n')
+	case flagBase:
+		c.tags = true
+		return dst
+	case tagChar:
+		if c.tags {
+			return append(dst, char...)
+		}
+		reason = connector.DropInvisible
+	case spacing:
+		reason = connector.DropControl
+		if c.inWord {
+			dst = append(dst, ' ')
+			c.inWord = false
+		}
+	}
+	text := ""
+	if reason == connector.DropUndecodable && !c.replacementIsBad {
+		text = escaped(char[0])
+	} else {
+		text = string(char)
+	}
+	c.log.add(c.pos+len(dst)-base, reason, text)
+	return dst
 }
 
 // keep appends s, which is clean.
@@ -176,15 +175,18 @@ func (c *cleaner) keep(dst, s []byte) []byte {
 
 // Reasons that classify gives beside those of the contract.
 const (
+	lineEnd  = connector.DropReason("line end") // CR, with the LF after it if there is one
 	spacing  = connector.DropReason("spacing control")
 	flagBase = connector.DropReason("flag")
 	tagChar  = connector.DropReason("tag")
 )
 
-// classify looks at the character at the start of s, whose first byte is special but not CR. An empty reason
+// classify looks at the character at the start of s, whose first byte makes plainRun stop. An empty reason
 // means that it stays.
 func classify(s []byte, replacementIsBad bool) (connector.DropReason, int) {
 	switch b := s[0]; b {
+	case '\r':
+		return lineEnd, 1
 	case '\v', '\f':
 		return spacing, 1
 	case 0xC2:
