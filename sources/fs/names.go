@@ -9,15 +9,18 @@ import (
 	"slices"
 )
 
-// names holds the names of one folder in one block of bytes: a million names need no million strings.
+// names holds the names of one folder in a few blocks of bytes: a million names need no million strings, and blocks
+// that are full are never copied to grow.
 type names struct {
-	block   []byte   // length (two bytes) and name, one after the other
-	offsets []uint32 // where each entry starts, sorted by name
+	blocks  [][]byte // length (two bytes) and name, one after the other
+	offsets []uint32 // block number and place of each entry, sorted by name
 }
 
 const (
 	readBatch = 1024
-	maxBlock  = 1<<32 - 1<<17
+	blockBits = 20
+	blockSize = 1 << blockBits
+	maxBlocks = 1 << (32 - blockBits)
 )
 
 // readNames lists f, sorted as bytes. Names for which keep is false are left out.
@@ -29,10 +32,9 @@ func readNames(f *os.File, keep func(string) bool) (names, error) {
 			if !keep(name) {
 				continue
 			}
-			if len(name) > 1<<16-1 || uint64(len(n.block)) > maxBlock {
+			if !n.add(name) {
 				return names{}, errors.New("too many names in one folder")
 			}
-			n.add(name)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -45,15 +47,32 @@ func readNames(f *os.File, keep func(string) bool) (names, error) {
 	return n, nil
 }
 
-func (n *names) add(name string) {
-	n.offsets = append(n.offsets, uint32(len(n.block)))
-	n.block = binary.LittleEndian.AppendUint16(n.block, uint16(len(name)))
-	n.block = append(n.block, name...)
+// add is false if there is no room: at 4 GiB, or for a name of 64 KiB.
+func (n *names) add(name string) bool {
+	if len(name) > 1<<16-1 {
+		return false
+	}
+	last := len(n.blocks) - 1
+	if last < 0 || len(n.blocks[last])+2+len(name) > blockSize {
+		if last+1 == maxBlocks {
+			return false
+		}
+		size := blockSize
+		if last < 0 {
+			size = 4096 // grows: most folders are small
+		}
+		n.blocks = append(n.blocks, make([]byte, 0, size))
+		last++
+	}
+	n.offsets = append(n.offsets, uint32(last)<<blockBits|uint32(len(n.blocks[last])))
+	n.blocks[last] = binary.LittleEndian.AppendUint16(n.blocks[last], uint16(len(name)))
+	n.blocks[last] = append(n.blocks[last], name...)
+	return true
 }
 
 func (n *names) at(offset uint32) []byte {
-	size := binary.LittleEndian.Uint16(n.block[offset:])
-	return n.block[offset+2:][:size]
+	b := n.blocks[offset>>blockBits][offset&(blockSize-1):]
+	return b[2:][:binary.LittleEndian.Uint16(b)]
 }
 
 func (n *names) len() int { return len(n.offsets) }
