@@ -161,6 +161,10 @@ func TestHostile(t *testing.T) {
 		"hidden":     strings.Repeat("<span hidden>", 100_000) + "deep",
 		"articles":   strings.Repeat("<article>", 100_000) + "deep",
 		"quotes":     strings.Repeat("<blockquote><p>x", 100_000) + "deep",
+		"pre":        strings.Repeat("<pre>", 100_000) + "deep",
+		"templates":  strings.Repeat("<template>", 100_000) + "deep",
+		"main":       strings.Repeat("<div role=main>", 100_000) + "deep",
+		"comments":   strings.Repeat("<!-- x --><p>", 50_000) + "deep",
 		"definition": strings.Repeat("<dl><dt>x<dd>", 50_000) + "deep",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -130,62 +130,42 @@ func holds(n *node) bool {
 	return false
 }
 
-// expand gives the cells' texts, with a cell that spans rows repeated in each, and one that spans columns repeated in the
-// header but followed by empty cells in the body. Empty rows and columns are left out.
+// expansion lays out the cells of a table, with a cell that spans rows repeated in each, and one that spans columns
+// repeated in the header but followed by empty cells in the body.
+type expansion struct {
+	budget int        // cells that spans may still add
+	down   []spanning // by column, what the rows above still fill
+	out    []string   // the current row
+}
+
+type spanning struct {
+	text string
+	rows int
+}
+
+// expand gives the cells' texts. Empty rows and columns are left out.
 func (w *writer) expand(g *grid) (head, body [][]string) {
 	cells := 0
 	for _, row := range g.rows {
 		cells += len(row.cells)
 	}
-	budget := 8*cells + 1000 // cells that spans may add
-	type pending struct {
-		text string
-		rows int
-	}
-	var down []pending // by column, what the rows above still fill
+	x := &expansion{budget: 8*cells + 1000}
 	inHead := true
 	for i, row := range g.rows {
 		inHead = inHead && row.head && i < maxHeaderRows
-		var out []string
-		col := 0
-		fill := func() {
-			for col < len(down) && down[col].rows > 0 {
-				out = append(out, down[col].text)
-				down[col].rows--
-				col++
-			}
-		}
+		x.out = nil
 		for _, c := range row.cells {
-			fill()
-			text := w.flat(c)
-			across := max(int(c.span[1]), 1)
-			rows := max(int(c.span[0]), 1) - 1
-			if across > budget {
-				across, rows = 1, 0
-			}
-			budget -= across - 1
-			for k := range across {
-				value := text
-				if k > 0 && !inHead {
-					value = ""
-				}
-				out = append(out, value)
-				for len(down) <= col {
-					down = append(down, pending{})
-				}
-				down[col] = pending{value, min(rows, len(g.rows)-i-1, max(budget, 0))}
-				budget -= down[col].rows
-				col++
-			}
+			x.fill()
+			x.cell(w.flat(c), c.span, len(g.rows)-i-1, inHead)
 		}
-		fill()
-		if strings.Join(out, "") == "" {
+		x.fill()
+		if strings.Join(x.out, "") == "" {
 			continue
 		}
 		if inHead {
-			head = append(head, out)
+			head = append(head, x.out)
 		} else {
-			body = append(body, out)
+			body = append(body, x.out)
 		}
 	}
 	if len(body) == 0 && len(head) > 1 {
@@ -194,7 +174,37 @@ func (w *writer) expand(g *grid) (head, body [][]string) {
 	return compact(head, body)
 }
 
-// compact pads rows to one width and leaves out columns without text.
+// fill adds what cells of rows above put at this place.
+func (x *expansion) fill() {
+	for col := len(x.out); col < len(x.down) && x.down[col].rows > 0; col++ {
+		x.out = append(x.out, x.down[col].text)
+		x.down[col].rows--
+	}
+}
+
+// cell adds a cell to the current row, below which there are left more rows.
+func (x *expansion) cell(text string, span [2]uint16, left int, inHead bool) {
+	across := max(int(span[1]), 1)
+	rows := max(int(span[0]), 1) - 1
+	if across > x.budget {
+		across, rows = 1, 0
+	}
+	x.budget -= across - 1
+	for k := range across {
+		if k > 0 && !inHead {
+			text = ""
+		}
+		col := len(x.out)
+		x.out = append(x.out, text)
+		for len(x.down) <= col {
+			x.down = append(x.down, spanning{})
+		}
+		x.down[col] = spanning{text, min(rows, left, max(x.budget, 0))}
+		x.budget -= x.down[col].rows
+	}
+}
+
+// compact leaves out the columns without text.
 func compact(head, body [][]string) (h, b [][]string) {
 	width := 0
 	var used []bool

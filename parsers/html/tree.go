@@ -119,9 +119,6 @@ func (b *builder) open(selfClosing bool) {
 	name, more := b.tz.TagName()
 	tag := atom.Lookup(name)
 	n := b.make(node{tag: tag, class: classOf(tag)})
-	if tag == atom.Textarea {
-		n.class = classPre
-	}
 	alt := ""
 	for more {
 		var key, val []byte
@@ -130,51 +127,57 @@ func (b *builder) open(selfClosing bool) {
 	}
 	switch n.class {
 	case classVoid:
-		return
 	case classImage:
-		if alt = b.clean.Clean(alt); strings.TrimSpace(alt) != "" {
-			n.text = alt
+		if n.text = b.clean.Clean(alt); strings.TrimSpace(n.text) != "" {
 			b.add(n)
 		}
-		return
 	case classBreak, classRule:
 		b.add(n)
-		return
 	case classInline:
-		if lang := n.lang; lang != "" && b.top().class == classPre && b.top().lang == "" {
-			b.top().lang = lang
-		}
-		if b.hidden == 0 && n.reason == "" || tag == 0 {
-			return
-		}
-		if selfClosing || len(b.stack) >= maxDepth {
-			return
-		}
-		b.hidden++
-		b.push(n)
+		b.openInline(n, selfClosing)
+	default:
+		b.openBlock(n, selfClosing)
+	}
+}
+
+// openInline keeps an inline element only where it matters: it is hidden, or stands in one that is.
+func (b *builder) openInline(n *node, selfClosing bool) {
+	if top := b.top(); top.class == classPre && top.lang == "" {
+		top.lang = n.lang
+	}
+	if b.hidden == 0 && n.reason == "" || n.tag == 0 || selfClosing || len(b.stack) >= maxDepth {
 		return
 	}
+	b.hidden++
+	b.push(n)
+}
+
+func (b *builder) openBlock(n *node, selfClosing bool) {
 	if selfClosing && b.xml {
 		b.tz.NextIsNotRawText()
 		b.add(b.make(node{class: classSeparator}))
 		return
 	}
 	b.closeImplied(n)
+	limit := maxDepth
 	switch n.class {
 	case classScript:
-		n.reason = connector.DropScript
+		n.reason, limit = connector.DropScript, maxDepth+2 // cannot be nested
 	case classUnseen:
-		n.reason = connector.DropHidden
+		n.reason, limit = connector.DropHidden, maxDepth+1
 	case classNav:
-		if n.reason == "" && !(tag == atom.Footer && b.inside(atom.Article, atom.Blockquote, atom.Figure)) {
+		if n.reason == "" && !(n.tag == atom.Footer && b.inside(atom.Article, atom.Blockquote, atom.Figure)) {
 			n.reason = connector.DropBoilerplate
 		}
 	case classTitle:
+		limit = maxDepth + 2
 		if b.inside(atom.Svg) || b.title != "" {
 			n.class = classBlock
 		}
+	case classPre:
+		limit = maxDepth + 1
 	}
-	if len(b.stack) >= maxDepth && n.class != classScript && n.class != classUnseen && n.class != classPre && n.class != classTitle {
+	if len(b.stack) >= limit {
 		b.add(b.make(node{class: classSeparator}))
 		return
 	}
