@@ -2,6 +2,7 @@ package code
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
@@ -19,6 +20,23 @@ func TestContract(t *testing.T) {
 		{Name: "marked", Path: "a.js", Input: "\ufeffvar sentinelone = 1;\r\n\x00", Sentinels: []string{"sentinelone"}},
 		{Name: "blank", Path: "a.go", Input: "\n\n \n"},
 	})
+}
+
+func TestConcurrent(t *testing.T) {
+	p := open(t)
+	in := strings.Repeat("def f(x):\n    return x\n\n", 200)
+	want := dump(parse(t, p, "a.py", in), in)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				if dump(parse(t, p, "a.py", in), in) != want {
+					t.Error("other elements at another time")
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestIndented(t *testing.T) {

@@ -55,7 +55,7 @@ func element(text, language string, d decl, start, end, depth int) connector.Ele
 	}
 	symbol.Header, symbol.Doc, symbol.Body = clamp(symbol.Header), clamp(symbol.Doc), clamp(symbol.Body)
 	e := connector.Element{
-		Kind: connector.KindSymbol, Language: language, Title: symbol.Name,
+		Kind: connector.KindSymbol, Language: language,
 		Text: text[start:end], Span: connector.Span{Start: start, End: end}, Symbol: &symbol,
 	}
 	if depth == 0 || d.symbol.Kind == "statement" && end-start < largeText {
