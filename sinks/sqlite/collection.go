@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -248,17 +249,22 @@ func (w *writer) insert(rows []row, slots []int64) error {
 }
 
 // index writes the terms, one row a statement: a statement of several rows opens a savepoint, at which FTS5 writes out
-// what it has gathered, and a batch then leaves dozens of small segments to merge. For the same reason it comes last.
+// what it has gathered, and a batch then leaves dozens of small segments to merge. For the same reason it comes last,
+// and in ascending order of slot: a lower one than before makes FTS5 write out, too.
 func (w *writer) index(rows []row, slots []int64) error {
 	insert, err := w.tx.PrepareContext(w.ctx, w.c.tables.sql(`INSERT INTO @fts(rowid, terms) VALUES(?, ?)`))
 	if err != nil {
 		return err
 	}
 	defer insert.Close() //nolint:errcheck // its errors were those of Exec
+	order := make([]int, 0, len(rows))
 	for i := range rows {
-		if rows[i].vector == nil {
-			continue
+		if rows[i].vector != nil {
+			order = append(order, i)
 		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(slots[a], slots[b]) })
+	for _, i := range order {
 		if _, err := insert.ExecContext(w.ctx, slots[i], rows[i].terms); err != nil {
 			return err
 		}
