@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -28,12 +29,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"json":    jsonValue,
-			"lines":   lineCount,
-			"sql":     execSQL,
-			"gendocs": genDocs,
-			"waitfor": waitFor,
+			"exits":     exits,
+			"json":      jsonValue,
+			"lines":     lineCount,
+			"sql":       execSQL,
+			"gendocs":   genDocs,
+			"interrupt": interrupt,
+			"badname":   badName,
 		},
 		UpdateScripts:       *update,
 		RequireUniqueNames:  true,
@@ -61,7 +63,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// json FILE PATH WANT: the value at PATH (keys and indexes, joined by dots; # is a length) in the first JSON value of FILE. It is
+// json FILE PATH WANT: the value at PATH (keys and indexes, joined by dots; @ is a length) in the first JSON value of FILE. It is
 // compared as JSON, strings without their quotes.
 func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
@@ -88,7 +90,7 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 func descend(ts *testscript.TestScript, v any, step string) any {
 	switch v := v.(type) {
 	case map[string]any:
-		if step == "#" {
+		if step == "@" {
 			return len(v)
 		}
 		x, ok := v[step]
@@ -97,7 +99,7 @@ func descend(ts *testscript.TestScript, v any, step string) any {
 		}
 		return x
 	case []any:
-		if step == "#" {
+		if step == "@" {
 			return len(v)
 		}
 		i, err := strconv.Atoi(step)
@@ -146,16 +148,38 @@ func genDocs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitfor FILE: until it exists.
-func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: waitfor FILE")
+// interrupt FILE COMMAND…: runs the command and interrupts it as soon as FILE exists. It must say that it stops and end with code
+// 1, or have been done before.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: interrupt FILE COMMAND…")
 	}
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	ts.Check(cmd.Start())
 	for range 2000 {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
-			return
+			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	ts.Fatalf("%s did not appear", args[0])
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	err := cmd.Wait()
+	ts.Logf("%s", out.String())
+	if err == nil {
+		return
+	}
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), "stopping: finishing what was begun") {
+		ts.Fatalf("%v", err)
+	}
+}
+
+// badname DIR: writes a file whose name is not UTF-8.
+func badName(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: badname DIR")
+	}
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "bad\xff.md"), []byte("text"), 0o644))
 }

@@ -130,7 +130,7 @@ func (a *app) checkSource(ctx context.Context, v *pipeline.Preview, conf config.
 			switch {
 			case lerr == nil || errors.As(lerr, &de):
 			case connect:
-				err = fmt.Errorf("source %s: %w", conf.Name, lerr)
+				err = &pipeline.UnreachableError{Err: fmt.Errorf("source %s: %w", conf.Name, lerr)}
 			default:
 				r.Warnings = append(r.Warnings, fmt.Sprintf("source %s: %v", conf.Name, lerr))
 			}
