@@ -372,9 +372,43 @@ func clonePoint(p connector.Point, vectors bool) (connector.Point, error) {
 	return p, nil
 }
 
-// Canonical copies a metadata value, with the types that JSON has: nil, bool, string, int64 for whole numbers, float64
-// for others, []any and map[string]any.
+// Canonical copies a metadata value, with the types that JSON has: nil, bool, string, int64 for integers, float64,
+// []any and map[string]any.
 func Canonical(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, bool, string, int64:
+		return v, nil
+	case int:
+		return int64(v), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%v is no JSON number", v)
+		}
+		return v, nil
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			var err error
+			if out[i], err = Canonical(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			var err error
+			if out[k], err = Canonical(v[k]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return viaJSON(v)
+}
+
+// viaJSON brings any other type to those of Canonical.
+func viaJSON(v any) (any, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
