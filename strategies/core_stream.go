@@ -13,14 +13,18 @@ import (
 // windowBytes is how much text is gathered before it is cut; more is held only if a chunk needs more.
 const windowBytes = 256 << 10
 
-// titleChars is the length up to which a paragraph of one line without a stop is a title.
-const titleChars = 80
+const (
+	// titleChars is the length up to which a paragraph of one line without a stop is a title.
+	titleChars = 80
+	// paragraphBytes is how much text is kept before what is scanned, to tell titles from paragraphs.
+	paragraphBytes = 1024
+)
 
 // textCut is how a strategy for running text packs.
 type textCut struct {
 	cutting
 	anchored   bool // packing starts afresh at anchors
-	paragraphs bool // and at every paragraph that does not follow a title
+	paragraphs bool // and at every paragraph but those below a title
 	sentences  int  // overlap in sentences; 0: by the budget's
 	good       uint8
 }
@@ -71,6 +75,7 @@ type stream struct {
 
 	scan    lineScan
 	anchors anchorer // positions in the parsed text
+	para    int      // where the paragraph that is being read starts, in the parsed text
 	x, xAt  int      // the last candidate's distance, and its position in text
 	wide    int      // how many of the 64 bytes around it are beyond ASCII
 	starts  []int    // where packing starts afresh, in the parsed text, ascending, behind pos
@@ -141,7 +146,7 @@ func (s *stream) process(final bool) bool {
 			s.starts = s.starts[1:]
 		}
 		hi, whole := sure, final
-		if len(s.starts) > 0 {
+		if len(s.starts) > 0 && s.starts[0]-s.base <= sure {
 			hi, whole = s.starts[0]-s.base, true
 		}
 		if hi <= s.pos || !s.chunk(m, c, hi, whole) {
@@ -153,7 +158,7 @@ func (s *stream) process(final bool) bool {
 
 // gather joins what waits to the text that is still needed: from the new text on, and as much before it as overlap and anchors look at.
 func (s *stream) gather() {
-	keep := max(0, min(s.pos-s.lookBehind(), s.scan.pos-2*anchorBytes))
+	keep := max(0, min(s.pos-s.lookBehind(), s.scan.pos-paragraphBytes))
 	if keep > 0 || len(s.text) > 0 {
 		s.parts = slices.Insert(s.parts, 0, s.text[keep:])
 	}
@@ -208,13 +213,12 @@ func (s *stream) findStarts(final bool) int {
 	if !s.c.anchored && !s.c.paragraphs {
 		return len(s.text)
 	}
-	title := false
 	s.scan.scan(s.text, final, func(p int, kind uint64) {
-		if s.c.paragraphs {
-			if kind == 0 && !title {
+		if s.c.paragraphs && (kind == 0 || indentAt(s.text, p)) {
+			if !s.b.joinsNext(s.text, s.para-s.base, p) {
 				s.starts = append(s.starts, s.base+p)
 			}
-			return
+			s.para = s.base + p
 		}
 		if s.anchors.idle(s.base+p, kind) {
 			return
@@ -229,12 +233,16 @@ func (s *stream) findStarts(final bool) int {
 	if final {
 		end = len(s.text)
 	}
-	if s.c.paragraphs {
-		return end
-	}
 	s.anchors.advance(s.x + s.b.roughly(max(0, end-s.xAt), s.wide))
 	s.starts = append(s.starts, s.anchors.found...)
 	s.anchors.found = s.anchors.found[:0]
+	if s.c.paragraphs { // anchors are decided later than paragraphs, and one may be both
+		slices.Sort(s.starts)
+		s.starts = slices.Compact(s.starts)
+		if n := len(s.starts); final && n > 0 && s.b.joinsNext(s.text, s.starts[n-1]-s.base, len(s.text)) {
+			s.starts = s.starts[:n-1] // nothing comes that a short last paragraph could join
+		}
+	}
 	if final {
 		return len(s.text)
 	}

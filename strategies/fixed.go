@@ -137,17 +137,23 @@ func (w *windows) process(final bool) bool {
 	return true
 }
 
-// afterBlankLines is the start of the first line at or after p that is not blank, or hi.
+// farIndent is how long an indentation may be to be kept.
+const farIndent = 256
+
+// afterBlankLines is the start of the first line at or after p that is not blank, or hi. Of a very long run of blanks nothing
+// is kept, so that it is looked at once.
 func afterBlankLines(text string, p, hi int) int {
-	for at := p; at < hi; at++ {
-		switch c := text[at]; {
-		case c == '\n' || c == '\r':
-			p = at + 1
-		case c != ' ' && c != '\t':
-			return p
-		}
+	q := skipBlank(text, p, hi)
+	if q == hi {
+		return hi
 	}
-	return hi
+	if n := strings.LastIndexAny(text[max(p, q-farIndent):q], "\n\r"); n >= 0 {
+		return max(p, q-farIndent) + n + 1
+	}
+	if q-p > farIndent {
+		return q
+	}
+	return p
 }
 
 // windowStart is the first grapheme boundary behind lo from which at most overlap is left to stop.
