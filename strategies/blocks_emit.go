@@ -32,7 +32,7 @@ type emitter struct {
 
 // add takes the next draft.
 func (e *emitter) add(w *window, d draft) {
-	d.lo, d.hi = trimSpan(w.text, d.lo, d.hi)
+	d.lo, d.hi = trimPiece(w.text, d.lo, d.hi)
 	if d.lo == d.hi {
 		return
 	}
@@ -41,6 +41,14 @@ func (e *emitter) add(w *window, d draft) {
 	}
 	e.flush()
 	e.w, e.pending, e.held = w, d, true
+}
+
+// trimPiece is trimSpan for a range that may start inside a line, where blank space is no indentation.
+func trimPiece(text string, lo, hi int) (int, int) {
+	if lo > 0 && text[lo-1] != '\n' && text[lo-1] != '\r' {
+		lo = skipBlank(text, lo, hi)
+	}
+	return trimSpan(text, lo, hi)
 }
 
 // join makes the draft held back and d one, if either is too short for itself.

@@ -13,7 +13,7 @@ func structured(tb testing.TB) map[string]connector.Strategy {
 	out := map[string]connector.Strategy{}
 	for size, sizing := range map[string]Sizing{
 		"default": {MinChars: 20}, "100 chars": {MaxChars: 100, MinChars: 20}, "40 tokens": {MaxTokens: 40, MinChars: 20},
-		"overlap": {MaxChars: 300, Overlap: Amount{N: 60}}, "16 chars": {MaxChars: 16},
+		"overlap": {MaxChars: 300, Overlap: Amount{N: 60}}, "8 chars": {MaxChars: 8},
 	} {
 		md := markdownDefaults()
 		md.Sizing = sizing

@@ -2,10 +2,12 @@ package strategies
 
 import (
 	"sort"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
+	"github.com/clipperhouse/uax29/v2/words"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/sentences"
@@ -178,16 +180,25 @@ func wordish(r rune) bool {
 	return r > ' ' && r < utf8.RuneSelf || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pc, unicode.Cf) || r == '’' || r == '·'
 }
 
-// forcedCut is the last grapheme boundary up to which text[lo:] fits; inside a cluster that alone is too long, the
-// last character boundary; and after one character in any case.
+// forcedCut cuts text in which no separator fits: between two words of Unicode (UAX #29) if the one that is too much fits a
+// piece of its own; else at the last grapheme boundary up to which text[lo:] fits; inside a cluster that alone is too
+// long, at the last character boundary; and after one character in any case.
 func (m *measure) forcedCut(lo, hi int, room []int) cut {
 	reach := m.furthest(lo, hi, room)
+	link, end := urlAround(m.text, lo, reach, hi)
+	if link > lo && m.fits(link, end, room) && m.fits(lo, link, room) {
+		return cut{at: link, level: levelNone}
+	}
+	from, to := wordAround(m.text, lo, reach, hi)
+	if from > lo && from < to && m.fits(from, to, room) && m.fits(lo, from, room) {
+		return cut{at: from, level: levelNone, forced: link < from && from < end}
+	}
 	at := graphemeFloor(m.text, lo, reach)
 	for at > lo && !m.fits(lo, at, room) {
 		at = graphemeFloor(m.text, lo, at-1)
 	}
 	if at > lo {
-		return cut{at: at, level: levelNone, forced: !wordEdge(m.text, at)}
+		return cut{at: at, level: levelNone, forced: from < at && at < to && !wordEdge(m.text, at) || link < at && at < end}
 	}
 	for at = runeFloor(m.text, lo, reach); at > lo && !m.fits(lo, at, room); {
 		at = runeFloor(m.text, lo, at-1)
@@ -197,6 +208,51 @@ func (m *measure) forcedCut(lo, hi int, room []int) cut {
 		at = lo + n
 	}
 	return cut{at: at, level: levelNone, forced: true}
+}
+
+// urlAround is the web address of text[lo:hi) that holds position p, inside or before lo where an earlier cut went through
+// it; empty if there is none. What is far from p is out of sight.
+func urlAround(text string, lo, p, hi int) (from, to int) {
+	from, to = p, p
+	for from > 0 && p-from < 4*wordSight && urlByte(text[from-1]) {
+		from--
+	}
+	scheme := strings.Index(text[from:p], "://")
+	if scheme < 0 {
+		return 0, 0
+	}
+	for at := from + scheme; at > from && text[at-1]|0x20 >= 'a' && text[at-1]|0x20 <= 'z'; at-- {
+		scheme--
+	}
+	from += scheme
+	for to < hi && to-p < wordSight && urlByte(text[to]) {
+		to++
+	}
+	if to == p {
+		return 0, 0
+	}
+	return max(from, lo), to
+}
+
+// urlByte tells the characters of web addresses (RFC 3986), which no blank space, quote or angle bracket is.
+func urlByte(c byte) bool { return c > ' ' && c < 0x7F && c != '"' && c != '<' && c != '>' }
+
+// wordSight is how far behind a cut the end of a word is looked for.
+const wordSight = 256
+
+// wordAround is the word of text[lo:hi) that holds position p or starts there; its end is cut off out of sight.
+func wordAround(text string, lo, p, hi int) (from, to int) {
+	p = max(p, lo)
+	stop := min(hi, runeFloor(text, lo, p+wordSight))
+	from = lo
+	for it := words.FromString(text[lo:stop]); it.Next(); {
+		to = from + len(it.Value())
+		if to > p {
+			return from, to
+		}
+		from = to
+	}
+	return from, stop
 }
 
 // runeFloor is the last character boundary in [lo, p].

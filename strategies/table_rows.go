@@ -54,11 +54,16 @@ func (w *tableWriter) chunk() {
 	first := &w.queue[0]
 	from := w.overlap()
 	rows := append(w.tail[from:len(w.tail):len(w.tail)], *first)
-	if len(rows) > 1 && !w.fits(rows) {
-		rows = rows[len(rows)-1:]
+	sum := w.headSize()
+	for i := range rows {
+		sum += rows[i].size
+	}
+	for len(rows) > 1 && !w.fits(rows, sum) {
+		sum -= rows[0].size
+		rows = rows[1:]
 	}
 	repeated := len(rows) - 1
-	if !w.fits(rows) {
+	if !w.fits(rows, sum) {
 		w.wide(first)
 		w.pop(1)
 		w.tail = nil
@@ -67,11 +72,12 @@ func (w *tableWriter) chunk() {
 	n := 1
 	limit := w.s.c.RowsPerChunk
 	for n < len(w.queue) && (limit == 0 || n < limit) && !w.found[w.queue[n].seq] {
-		rows = append(rows, w.queue[n])
-		if !w.fits(rows) {
-			rows = rows[:len(rows)-1]
+		next := w.queue[n]
+		if !w.fits(append(rows, next), sum+next.size) {
 			break
 		}
+		rows = append(rows, next)
+		sum += next.size
 		n++
 	}
 	w.write(rows, w.text(rows), "")
@@ -96,22 +102,15 @@ func (w *tableWriter) overlap() int {
 	return from
 }
 
-// fits tells whether rows make one chunk. It adds up sizes while they are surely below the cap, and counts near it.
-func (w *tableWriter) fits(rows []tableRow) bool {
+// fits tells whether rows make one chunk; sum is what their sizes and the context's add up to. Rows end in line ends, so
+// their counts add up but for a token at each join: the text is counted only where the sum comes that close to the cap.
+func (w *tableWriter) fits(rows []tableRow, sum int) bool {
 	b := w.s.b
-	if len(b.caps) == 1 && len(rows) > 1 {
-		head := w.headSize()
-		sum := head
-		for i := range rows {
-			sum += rows[i].size
-		}
-		if sum+len(rows) <= b.caps[0].Max {
+	if len(b.caps) == 1 {
+		switch most := b.caps[0].Max; {
+		case sum+len(rows)+1 <= most:
 			return true
-		}
-		if sum > b.caps[0].Max+1 && b.caps[0].Counter.Name() == unitChars {
-			return false
-		}
-		if sum > b.caps[0].Max+len(rows)+1 {
+		case sum > most+len(rows)+1:
 			return false
 		}
 	}
@@ -226,7 +225,7 @@ func (w *tableWriter) raw(r *tableRow, keys string) {
 	c := cutting{seps: defaultSeparators(), fill: minFill}
 	for lo, whole := 0, true; lo < len(r.raw) && !w.f.done; {
 		got := m.next(lo, len(r.raw), room, c)
-		from, to := trimSpan(r.raw, lo, got.at)
+		from, to := trimPiece(r.raw, lo, got.at)
 		_, rest := trimSpan(r.raw, got.at, len(r.raw))
 		whole = whole && rest <= got.at
 		if from < to {

@@ -122,10 +122,12 @@ func TestTableRecords(t *testing.T) {
 
 // A row inserted at the top of a long table changes the chunks near it, not all.
 func TestTableEdits(t *testing.T) {
-	text := "name,value\n"
+	var b strings.Builder
+	b.WriteString("name,value\n")
 	for i := range 20_000 {
-		text += fmt.Sprintf("row %d,value %d of the row\n", i, i*i%9973)
+		fmt.Fprintf(&b, "row %d,value %d of the row\n", i, i*i%9973)
 	}
+	text := b.String()
 	s := openTable(t, func(c *TableConfig) { c.MaxTokens = 200 })
 	before := parsedBy(t, delimited.Plugin(), "x.csv", text)
 	after := parsedBy(t, delimited.Plugin(), "x.csv", strings.Replace(text, "\n", "\nnew row,new value\n", 1))
