@@ -122,7 +122,7 @@ func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) 
 	}
 	for reach > fresh {
 		stop := skipBlank(m.text, reach, hi)
-		at, level := c.seps.last(m.text, fresh, fresh+(reach-fresh)*c.fill/100, stop)
+		at, level := c.seps.last(m.text, fresh, m.floor(fresh, reach, c.fill), stop)
 		if level == levelNone {
 			if at = lastWord(m.text, fresh, reach); at <= fresh {
 				return cut{}, false
@@ -140,6 +140,16 @@ func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) 
 		reach = min(to-1, reach-1) // a token that reaches over the cut: try the separator before it
 	}
 	return cut{}, false
+}
+
+// floor is where a piece is full enough to end: behind fill percent of what fits, and min_chars.
+func (m *measure) floor(lo, reach, fill int) int {
+	p := lo
+	for n := m.b.minChars; n > 0 && p < reach; n-- {
+		for p++; p < reach && m.text[p]&0xC0 == 0x80; p++ {
+		}
+	}
+	return max(min(p, reach-1), lo+(reach-lo)*fill/100)
 }
 
 // wholeAtom ends a piece behind the atom that it starts in, which fits by itself.

@@ -215,10 +215,12 @@ func (s *stream) findStarts(final bool) int {
 	}
 	s.scan.scan(s.text, final, func(p int, kind uint64) {
 		if s.c.paragraphs && (kind == 0 || indentAt(s.text, p)) {
-			if !s.b.joinsNext(s.text, s.para-s.base, p) {
-				s.starts = append(s.starts, s.base+p)
-			}
+			joined := s.b.joinsNext(s.text, s.para-s.base, p)
 			s.para = s.base + p
+			if joined {
+				return
+			}
+			s.starts = append(s.starts, s.base+p)
 		}
 		if s.anchors.idle(s.base+p, kind) {
 			return
