@@ -166,10 +166,10 @@ func insideWord(text string, p int) bool {
 func showChunks(chunks []connector.Chunk) string {
 	var b strings.Builder
 	for i, c := range chunks {
-		b.WriteString("-- chunk --\n")
+		b.WriteString("== chunk ==\n")
 		if i == 0 {
 			b.Reset()
-			b.WriteString("-- chunk --\n")
+			b.WriteString("== chunk ==\n")
 		}
 		if len(c.Headings) > 0 {
 			b.WriteString("headings: " + strings.Join(c.Headings, " > ") + "\n")
