@@ -14,7 +14,7 @@ import (
 )
 
 // trimSpan drops blank space at the end of text[lo:hi] and blank lines at its start; the first line keeps its
-// indentation. The result is empty if the range is blank.
+// indentation, unless the range starts in mid-line. The result is empty if the range is blank.
 func trimSpan(text string, lo, hi int) (int, int) {
 	for hi > lo {
 		c := text[hi-1]
@@ -28,7 +28,10 @@ func trimSpan(text string, lo, hi int) (int, int) {
 		hi -= n
 	}
 	start := lo
-	for p := lo; p < hi; p++ {
+	if lo > 0 && lo < len(text) && text[lo-1] != '\n' && text[lo-1] != '\r' { // in mid-line: no indentation to keep
+		start = skipBlank(text, lo, hi)
+	}
+	for p := start; p < hi; p++ {
 		switch text[p] {
 		case '\n':
 			start = p + 1
@@ -203,12 +206,19 @@ func (m *measure) forcedCut(lo, hi int, room []int) cut {
 	if from > lo && from < to && m.fits(from, to, room) && m.fits(lo, from, room) {
 		return cut{at: from, level: levelNone, forced: link < from && from < end}
 	}
-	at := graphemeFloor(m.text, lo, reach)
+	at, whole := m.clusterCut(lo, hi, reach, room)
+	return cut{at: at, level: levelNone, forced: !whole || from < at && at < to && !wordEdge(m.text, at) || link < at && at < end}
+}
+
+// clusterCut is the last grapheme boundary in [lo, reach] up to which text[lo:] fits. If there is none but lo it is the last character
+// boundary, or the end of the first character, and whole is false.
+func (m *measure) clusterCut(lo, hi, reach int, room []int) (at int, whole bool) {
+	at = graphemeFloor(m.text, lo, reach)
 	for at > lo && !m.fits(lo, at, room) {
 		at = graphemeFloor(m.text, lo, at-1)
 	}
 	if at > lo {
-		return cut{at: at, level: levelNone, forced: from < at && at < to && !wordEdge(m.text, at) || link < at && at < end}
+		return at, true
 	}
 	for at = runeFloor(m.text, lo, reach); at > lo && !m.fits(lo, at, room); {
 		at = runeFloor(m.text, lo, at-1)
@@ -217,7 +227,7 @@ func (m *measure) forcedCut(lo, hi int, room []int) cut {
 		_, n := utf8.DecodeRuneInString(m.text[lo:hi])
 		at = lo + n
 	}
-	return cut{at: at, level: levelNone, forced: true}
+	return at, false
 }
 
 // urlAround is the web address of text[lo:hi) that holds position p, inside or before lo where an earlier cut went through

@@ -106,14 +106,10 @@ func (w *windows) process(final bool) bool {
 	if _, end := trimSpan(w.text, 0, hi); final {
 		hi = end
 	}
-	for w.pos < hi {
-		w.pos = afterBlankLines(w.text, w.pos, hi)
-		if w.pos >= hi {
-			break
-		}
+	for w.pos = afterBlankLines(w.text, w.pos, hi); w.pos < hi; {
 		stop := m.furthest(w.pos, hi, nil)
 		if stop < hi || !m.fits(w.pos, hi, nil) {
-			stop = m.forcedCut(w.pos, hi, nil).at
+			stop, _ = m.clusterCut(w.pos, hi, stop, nil)
 		}
 		if !final && stop+2*anchorBytes > hi {
 			return true
@@ -129,10 +125,10 @@ func (w *windows) process(final bool) bool {
 			}
 		}
 		w.end = stop
-		w.pos = m.windowStart(w.pos, stop, w.b.overlap)
-		if stop == hi {
+		if w.pos = m.windowStart(w.pos, stop, w.b.overlap); stop == hi {
 			w.pos = hi
 		}
+		w.pos = afterBlankLines(w.text, w.pos, hi) // now, while what stands before it is known
 	}
 	return true
 }
@@ -150,8 +146,8 @@ func afterBlankLines(text string, p, hi int) int {
 	if n := strings.LastIndexAny(text[max(p, q-farIndent):q], "\n\r"); n >= 0 {
 		return max(p, q-farIndent) + n + 1
 	}
-	if q-p > farIndent {
-		return q
+	if q-p > farIndent || p > 0 && text[p-1] != '\n' && text[p-1] != '\r' {
+		return q // in mid-line, or too far: no indentation
 	}
 	return p
 }

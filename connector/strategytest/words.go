@@ -61,7 +61,7 @@ func wordsWhole(f *faults, info connector.StrategyInfo, in Input, text string, c
 			if p <= word.Start || p >= word.End {
 				word = breaks.around(p, text)
 			}
-			things[0].span, things[0].ok = word, true
+			things[0].span, things[0].ok = word, strings.TrimSpace(text[word.Start:word.End]) != ""
 		}
 		things[1].span, things[1].ok = inside(links, p)
 		things[2].span, things[2].ok = atoms.smallest(p, text)
