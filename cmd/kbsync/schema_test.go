@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"io/fs"
@@ -80,15 +79,13 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// TestDocumentedYAML checks every YAML block of the documentation. A block with a top-level key of the configuration is read as a
-// configuration, or as a part of one; a block whose first line is a comment with the word "fragment" may be anything.
+// TestDocumentedYAML checks every YAML block of the documentation: see [config.Blocks].
 func TestDocumentedYAML(t *testing.T) {
-	n := 0
 	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && path != repository || d.Name() == "testdata"):
+		case d.IsDir() && path != repository && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".md":
 			return nil
@@ -97,8 +94,7 @@ func TestDocumentedYAML(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, b := range yamlBlocks(data) {
-			n++
+		for _, b := range config.Blocks(data) {
 			checkBlock(t, path, b)
 		}
 		return nil
@@ -106,53 +102,23 @@ func TestDocumentedYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d blocks", n)
 }
 
-type block struct {
-	line int
-	text string
-}
-
-// yamlBlocks are the fenced blocks of a Markdown file that are marked as YAML.
-func yamlBlocks(data []byte) []block {
-	var out []block
-	var now *block
-	fence := ""
-	scan := bufio.NewScanner(bytes.NewReader(data))
-	scan.Buffer(nil, len(data)+1)
-	for line := 1; scan.Scan(); line++ {
-		text := strings.TrimSpace(scan.Text())
-		switch {
-		case fence == "" && strings.HasPrefix(text, "```"):
-			fence = text[:len(text)-len(strings.TrimLeft(text, "`"))]
-			if lang := strings.ToLower(strings.TrimLeft(text, "`")); lang == "yaml" || lang == "yml" {
-				now = &block{line: line}
-			}
-		case fence != "" && text == fence:
-			if now != nil {
-				out = append(out, *now)
-			}
-			now, fence = nil, ""
-		case now != nil:
-			now.text += scan.Text() + "\n"
-		}
-	}
-	return out
-}
-
-func checkBlock(t *testing.T, path string, b block) {
+func checkBlock(t *testing.T, path string, b config.Block) {
 	t.Helper()
-	if first, _, _ := strings.Cut(b.text, "\n"); strings.HasPrefix(first, "#") && strings.Contains(first, "fragment") {
-		return
+	texts := b.Configurations()
+	if len(texts) == 0 && b.Scope != "other" {
+		t.Errorf("%s:%d: a block of YAML of no known scope: %q", path, b.Line, b.Scope)
 	}
-	file, err := config.Parse(path, []byte(b.text), registry(t), config.Options{Partial: true, Getenv: anyValue})
-	if err != nil {
-		t.Errorf("%s: block in line %d: %v", path, b.line, err)
-		return
-	}
-	if len(file.Sources) > 0 {
-		fits(t, []byte(b.text))
+	whole := b.Scope == "" || b.Scope == "source"
+	for _, text := range texts {
+		if _, err := config.Parse(path, []byte(text), registry(t), config.Options{Partial: !whole, Getenv: anyValue}); err != nil {
+			t.Errorf("%s: block in line %d: %v", path, b.Line, err)
+			continue
+		}
+		if whole {
+			fits(t, []byte(text))
+		}
 	}
 }
 

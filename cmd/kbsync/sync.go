@@ -77,7 +77,9 @@ func (a *app) sync(cmd *cobra.Command, opts pipeline.SyncOptions, planFile strin
 			}
 			return err
 		}
-		a.summary(&result)
+		if err == nil || result.Documents != (pipeline.Result{}).Documents {
+			a.summary(&result)
+		}
 		return err
 	})
 }
