@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/counters"
 )
 
 // newTexts counts the chunks of a text that are not among those of another: what an edit costs in embeddings.
@@ -151,6 +152,23 @@ func TestWindowsDoNotShow(t *testing.T) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// TestWindowStaysSmall streams a long text: what is held does not grow with it.
+func TestWindowStaysSmall(t *testing.T) {
+	part := prose(1, 1000, false)
+	s := &stream{b: &budget{caps: []connector.Cap{{Max: 500, Counter: counters.Chars{}}}, overlap: 50, minChars: 20}, yield: func(connector.Chunk, error) bool { return true }}
+	s.c = textCut{cutting: cutting{seps: defaultSeparators(), fill: minFill}, anchored: true, good: levelLatinSemi}
+	s.anchors.reach = s.b.anchorRadius()
+	for k := range 50 {
+		s.add(&connector.Element{Kind: connector.KindText, Text: part, Span: connector.Span{Start: k * len(part), End: (k + 1) * len(part)}})
+		if s.waiting >= max(windowBytes, len(s.text)-s.pos) {
+			s.process(false)
+		}
+		if held := s.waiting + len(s.text); held > 4*max(windowBytes, len(part)) {
+			t.Fatalf("%d bytes are held after %d", held, (k+1)*len(part))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func chunkText(ctx context.Context, b *budget, c textCut, elements iter.Seq2[con
 				continue
 			}
 			s.add(&el)
-			if s.waiting >= max(windowBytes, len(s.text)) && !s.process(false) {
+			if s.waiting >= max(windowBytes, len(s.text)-s.pos) && !s.process(false) {
 				return
 			}
 		}

@@ -73,7 +73,7 @@ func (s *fixed) Chunks(ctx context.Context, _ *connector.Document, elements iter
 			}
 			w.parts = append(w.parts, el.Text)
 			w.waiting += len(el.Text)
-			if w.waiting >= max(windowBytes, len(w.text)) && !w.process(false) {
+			if w.waiting >= max(windowBytes, len(w.text)-w.pos) && !w.process(false) {
 				return
 			}
 		}
