@@ -22,7 +22,9 @@ func registry(tb testing.TB, r *rig) *connector.Registry {
 		reg.Sinks.Add("memory", connector.Define("memory", "the reference sink", struct{}{},
 			func(context.Context, *struct{}, connector.Env) (connector.Sink, error) { return r.memory, nil })),
 		reg.Sinks.Add("remote", connector.Define("remote", "a sink in another process", remoteConfig{},
-			func(_ context.Context, c *remoteConfig, _ connector.Env) (connector.Sink, error) { return &remote{socket: c.Socket}, nil })),
+			func(_ context.Context, c *remoteConfig, _ connector.Env) (connector.Sink, error) {
+				return &remote{socket: c.Socket}, nil
+			})),
 	)
 	if err != nil {
 		tb.Fatal(err)

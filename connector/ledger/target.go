@@ -295,6 +295,24 @@ func (t *Target) Sources(ctx context.Context) (map[string]int, error) {
 	return counts, wrap(t.l.path, "sources", rows.Err())
 }
 
+// SourceNames are the sources that the target has documents of.
+func (t *Target) SourceNames(ctx context.Context) ([]string, error) {
+	rows, err := t.l.read.QueryContext(ctx, "SELECT name FROM sources s WHERE EXISTS(SELECT 1 FROM docs WHERE target=? AND source=s.id) ORDER BY name", t.id)
+	if err != nil {
+		return nil, wrap(t.l.path, "sources", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, wrap(t.l.path, "sources", err)
+		}
+		names = append(names, name)
+	}
+	return names, wrap(t.l.path, "sources", rows.Err())
+}
+
 // Counts are the totals of a target.
 type Counts struct{ Documents, Chunks, Failed, Skipped, Dirty int }
 

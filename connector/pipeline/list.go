@@ -42,11 +42,12 @@ type job struct {
 // listing is what one source's listing came to.
 type listing struct {
 	source  string
-	had     int   // documents the ledger had
+	had     int   // documents of the ledger that are still there
 	listed  int   // documents the source listed
 	err     error // the listing broke
 	gone    *ledger.Spool
-	goneN   int
+	goneN   int             // rows of the ledger that were not listed
+	lost    int             // those of them that are documents, not skipped files
 	blocked map[string]bool // paths at and below which nothing may be deleted: unreadable documents and folders
 	jobs    int
 }
@@ -68,12 +69,9 @@ var errDrained = errors.New("stopped: what was begun was finished, the rest is l
 
 // list calls do for each document that may have changed and collects those that vanished.
 func (ls *lister) list(ctx context.Context, src *openSource, do func(job) error) (*listing, error) {
-	counts, err := ls.t.Sources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := &listing{source: src.name, had: counts[src.name], gone: ls.l.NewSpool()}
+	out := &listing{source: src.name, gone: ls.l.NewSpool()}
 	m := &merge{ls: ls, src: src, out: out, do: do}
+	var err error
 	if src.caps.Order == connector.OrderTree {
 		err = m.ordered(ctx)
 	} else {
@@ -116,7 +114,7 @@ func (m *merge) ordered(ctx context.Context) error {
 		}
 		lastKey = key
 		for more && lerr == nil && row.Key < key {
-			if err := m.vanished(ctx, connector.TreePath(row.Key)); err != nil {
+			if err := m.vanished(ctx, row); err != nil {
 				return err
 			}
 			row, lerr, more = next()
@@ -126,6 +124,7 @@ func (m *merge) ordered(ctx context.Context) error {
 		}
 		known, isKnown := row, more && row.Key == key
 		if isKnown {
+			m.out.count(row)
 			row, lerr, more = next()
 		}
 		if err := m.item(ctx, &ch, known, isKnown); err != nil {
@@ -136,7 +135,7 @@ func (m *merge) ordered(ctx context.Context) error {
 		if lerr != nil {
 			return lerr
 		}
-		if err := m.vanished(ctx, connector.TreePath(row.Key)); err != nil {
+		if err := m.vanished(ctx, row); err != nil {
 			return err
 		}
 	}
@@ -160,7 +159,7 @@ func (m *merge) unordered(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		known := ledger.Listed{Version: d.Version, Epoch: d.Epoch, State: d.State, Chunks: d.Chunks}
+		known := ledger.Listed{Key: connector.TreeKey(ch.Document.Path), Version: d.Version, Epoch: d.Epoch, State: d.State, Chunks: d.Chunks}
 		if err := seen.Add(ctx, ch.Document.Path); err != nil {
 			return err
 		}
@@ -175,13 +174,14 @@ func (m *merge) unordered(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		path := connector.TreePath(row.Key)
-		ok, err := seen.Has(ctx, path)
+		ok, err := seen.Has(ctx, connector.TreePath(row.Key))
 		if err != nil {
 			return err
 		}
-		if !ok {
-			if err := m.vanished(ctx, path); err != nil {
+		if ok {
+			m.out.count(row)
+		} else {
+			if err := m.vanished(ctx, row); err != nil {
 				return err
 			}
 		}
@@ -219,7 +219,7 @@ func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Lis
 	if ch.Kind == connector.ChangeSkip {
 		ls.tally.skip(m.src.name, doc.Path, ch.Reason)
 		if isKnown { // it was a document before
-			return m.vanished(ctx, doc.Path)
+			return m.vanished(ctx, known)
 		}
 		return nil
 	}
@@ -294,12 +294,24 @@ func (ls *lister) flushTouched(ctx context.Context, over int) error {
 	return err
 }
 
-// vanished notes a document that the source no longer lists.
-func (m *merge) vanished(ctx context.Context, path string) error {
+// count counts a document that the ledger has.
+func (o *listing) count(row ledger.Listed) {
+	if row.State != ledger.DocSkipped {
+		o.had++
+	}
+}
+
+// vanished notes a row of the ledger that the source no longer lists.
+func (m *merge) vanished(ctx context.Context, row ledger.Listed) error {
+	path := connector.TreePath(row.Key)
 	if m.out.isBlocked(path) {
+		m.out.count(row)
 		return nil
 	}
 	m.out.goneN++
+	if row.State != ledger.DocSkipped {
+		m.out.lost++
+	}
 	m.gone = append(m.gone, []byte(path))
 	return m.flushGone(ctx, 1000)
 }

@@ -58,14 +58,14 @@ func (s *sweeper) guard(lst *listing, moved int) error {
 	if s.allow {
 		return nil
 	}
-	lost := lst.goneN - moved
+	lost, had := lst.lost-moved, lst.had+lst.lost
 	switch {
-	case lst.listed == 0 && lst.had > 0:
+	case lst.listed == 0 && lst.lost > 0:
 		return &GuardError{fmt.Sprintf("source %s lists nothing where there were %d documents: nothing was deleted. "+
-			"If it is really empty, run with --allow-delete", lst.source, lst.had)}
-	case s.p.file.Sync.MaxDelete.Exceeded(lost, lst.had):
+			"If it is really empty, run with --allow-delete", lst.source, had)}
+	case s.p.file.Sync.MaxDelete.Exceeded(lost, had):
 		return &GuardError{fmt.Sprintf("source %s lost %d of %d documents, more than sync.max_delete (%s): nothing was deleted. "+
-			"If that is right, run with --allow-delete", lst.source, lost, lst.had, s.p.file.Sync.MaxDelete)}
+			"If that is right, run with --allow-delete", lst.source, lost, had, s.p.file.Sync.MaxDelete)}
 	}
 	return nil
 }

@@ -358,22 +358,19 @@ func (f *flow) listAll(ctx context.Context, ls *lister, do func(job) error) ([]*
 
 // retired lists, as vanished, the documents of sources that were taken out of the configuration.
 func (f *flow) retired(ctx context.Context, ls *lister, out []*listing) ([]*listing, error) {
-	counts, err := ls.t.Sources(ctx)
+	names, err := ls.t.SourceNames(ctx)
 	if err != nil {
 		return out, err
 	}
-	names := make([]string, 0, len(counts))
-	for name := range counts {
-		if !slices.ContainsFunc(out, func(l *listing) bool { return l.source == name }) {
-			names = append(names, name)
-		}
-	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(out, func(l *listing) bool { return l.source == name })
+	})
 	slices.Sort(names)
 	for _, name := range names {
-		m := &merge{ls: ls, src: &openSource{name: name}, out: &listing{source: name, had: counts[name], gone: ls.l.NewSpool()}}
+		m := &merge{ls: ls, src: &openSource{name: name}, out: &listing{source: name, gone: ls.l.NewSpool()}}
 		for row, err := range ls.t.List(ctx, name) {
 			if err == nil {
-				err = m.vanished(ctx, connector.TreePath(row.Key))
+				err = m.vanished(ctx, row)
 			}
 			if err != nil {
 				return out, err
