@@ -138,7 +138,7 @@ func (f *flow) room(c *crumb) []int {
 // complete tells whether the breadcrumb of c names it and all above it in full.
 func (f *flow) complete(c *crumb) bool {
 	_, shown := f.breadcrumb(c)
-	return f.lay.prefix && shown == len(c.path())
+	return f.lay.prefix && (c == nil || shown == c.depth) // a heading without text is never named
 }
 
 const (

@@ -99,12 +99,19 @@ func (k *cutter) cut(el *connector.Element, lo, hi int) {
 		k.text(lo, hi)
 	}
 	if el.Atom {
-		markCuts(k.parts[first:])
+		k.markCuts(k.parts[first:])
 	}
 }
 
-// markCuts marks the inner borders of the parts of one atom.
-func markCuts(parts []part) {
+// markCuts marks the inner borders of the parts of one atom. Blank parts at its ends cut nothing.
+func (k *cutter) markCuts(parts []part) {
+	blank := func(p *part) bool { return strings.TrimSpace(k.w.text[p.lo:p.hi]) == "" }
+	for len(parts) > 0 && blank(&parts[0]) {
+		parts = parts[1:]
+	}
+	for len(parts) > 0 && blank(&parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
 	for i := range parts {
 		parts[i].cutLo = parts[i].cutLo || i > 0
 		parts[i].cutHi = parts[i].cutHi || i < len(parts)-1
@@ -174,6 +181,10 @@ func (k *cutter) range_(el *connector.Element, lo, hi, depth int) {
 		k.text(lo, hi)
 	case el.Atom && el.Kind != connector.KindCode && k.fits(lo, hi, nil):
 		k.add(lo, hi)
+	case el.Table != nil && len(el.Table.Rows) > 0:
+		before := k.extra
+		k.table(el, lo, hi)
+		k.extra = before
 	case len(el.Children) > 0:
 		k.children(el.Children, lo, hi, depth+1)
 	case el.Kind == connector.KindCode:
@@ -183,7 +194,7 @@ func (k *cutter) range_(el *connector.Element, lo, hi, depth int) {
 			k.add(lo, hi)
 		} else {
 			k.code(lo, hi)
-			markCuts(k.parts[first:])
+			k.markCuts(k.parts[first:])
 		}
 		k.extra = before
 	default:
@@ -342,7 +353,7 @@ func (k *cutter) row(lo, hi int, room []int) {
 	}
 	first := len(k.parts)
 	k.split(lo, hi, room)
-	markCuts(k.parts[first:])
+	k.markCuts(k.parts[first:])
 }
 
 // sameTable tells whether element i belongs to table id.

@@ -110,7 +110,7 @@ func (w *window) emit(d *draft) {
 	if (line != "" || x != nil) && !w.holds(d, c, text, line) {
 		line, shown, x = w.f.squeeze(c, x, text)
 	}
-	if d.pinned && shown < len(c.path()) {
+	if d.pinned && c != nil && shown < c.depth {
 		w.emit(&draft{lo: d.above, hi: d.headingsEnd(w), crumb: c.parentOf(), first: d.first, last: d.first})
 	}
 	chunk := connector.Chunk{

@@ -17,6 +17,7 @@ type packer struct {
 	c       *crumb
 	parts   []part
 	restart []bool
+	last    int  // where the chunk before started: no overlap repeats it whole
 	pinned  bool // the next chunk's context stands for the headings from above on
 	above   int
 }
@@ -42,7 +43,7 @@ func (p *packer) chunk(i int) int {
 		lo: first.lo, hi: last.hi, crumb: p.c, extra: first.extra, forced: first.cutLo || last.cutHi,
 		first: first.el, last: last.el + 1, pinned: p.pinned, above: p.above,
 	})
-	p.pinned = false
+	p.pinned, p.last = false, s
 	return j
 }
 
@@ -69,7 +70,7 @@ func (p *packer) overlap(i int) int {
 		return i
 	}
 	s := i
-	for s > 0 && !p.parts[s-1].glue {
+	for s-1 > p.last && !p.parts[s-1].glue {
 		lo, hi := trimSpan(p.w.text, p.parts[s-1].lo, p.parts[i-1].hi)
 		if p.w.m.size(lo, hi) > p.w.f.b.overlap {
 			break

@@ -202,12 +202,20 @@ func (m *measure) forcedCut(lo, hi int, room []int) cut {
 	if link > lo && m.fits(link, end, room) && m.fits(lo, link, room) {
 		return cut{at: link, level: levelNone}
 	}
-	from, to := wordAround(m.text, lo, reach, hi)
-	if from > lo && from < to && m.fits(from, to, room) && m.fits(lo, from, room) {
+	if from, to := wordAround(m.text, lo, reach, hi); m.apart(lo, from, to, room) {
 		return cut{at: from, level: levelNone, forced: link < from && from < end}
 	}
 	at, whole := m.clusterCut(lo, hi, reach, room)
+	from, to := wordAround(m.text, lo, at, hi)
+	if whole && from < at && m.apart(lo, from, to, room) { // what fits ended before reach, inside another word
+		return cut{at: from, level: levelNone, forced: link < from && from < end}
+	}
 	return cut{at: at, level: levelNone, forced: !whole || from < at && at < to && !wordEdge(m.text, at) || link < at && at < end}
+}
+
+// apart tells that the word text[from:to) fits a piece of its own and that text[lo:from) can be a piece before it.
+func (m *measure) apart(lo, from, to int, room []int) bool {
+	return from > lo && from < to && m.fits(from, to, room) && m.fits(lo, from, room) && graphemeFloor(m.text, lo, from) == from
 }
 
 // clusterCut is the last grapheme boundary in [lo, reach] up to which text[lo:] fits. If there is none but lo it is the last character
@@ -237,14 +245,20 @@ func urlAround(text string, lo, p, hi int) (from, to int) {
 	for from > 0 && p-from < 4*wordSight && urlByte(text[from-1]) {
 		from--
 	}
-	scheme := strings.Index(text[from:p], "://")
+	scheme := strings.Index(text[from:min(len(text), p+len("https://"))], "://")
 	if scheme < 0 {
 		return 0, 0
 	}
-	for at := from + scheme; at > from && text[at-1]|0x20 >= 'a' && text[at-1]|0x20 <= 'z'; at-- {
-		scheme--
+	name := ""
+	for _, known := range [...]string{"https", "http", "ftp"} {
+		if strings.HasSuffix(text[from:from+scheme], known) {
+			name = known
+			break
+		}
 	}
-	from += scheme
+	if from += scheme - len(name); name == "" || from >= p {
+		return 0, 0
+	}
 	for to < hi && to-p < wordSight && urlByte(text[to]) {
 		to++
 	}
@@ -260,12 +274,18 @@ func urlByte(c byte) bool { return c > ' ' && c < 0x7F && c != '"' && c != '<' &
 // wordSight is how far behind a cut the end of a word is looked for.
 const wordSight = 256
 
-// wordAround is the word of text[lo:hi) that holds position p or starts there; its end is cut off out of sight.
+// wordAround is the word that holds position p of text[lo:hi) or starts there; its end is cut off out of sight.
 func wordAround(text string, lo, p, hi int) (from, to int) {
 	p = max(p, lo)
 	stop := min(hi, runeFloor(text, lo, p+wordSight))
 	from = lo
-	for it := words.FromString(text[lo:stop]); it.Next(); {
+	for from > 0 && lo-from < 64 && text[from-1] >= utf8.RuneSelf { // an earlier cut may have gone through a cluster
+		from--
+	}
+	for from < lo && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	for it := words.FromString(text[from:stop]); it.Next(); {
 		to = from + len(it.Value())
 		if to > p {
 			return from, to
