@@ -124,6 +124,9 @@ func (s *separators) at(text string, p int, best uint8) (level uint8, end int) {
 		}
 		return s.rank[levelLine], p + 1
 	case ' ', '\t':
+		if markAt(text, p+1) {
+			return levelNone, p
+		}
 		return s.rank[levelSpace], p + 1
 	case '.', '!', '?':
 		if end := sentences.LatinStop(text, p); end > 0 {
@@ -246,8 +249,8 @@ func asciiSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c ==
 
 // wordBoundary tells whether text written without spaces may be cut between two characters.
 func wordBoundary(before, after rune) bool {
-	if unicode.IsSpace(before) || unicode.IsSpace(after) {
-		return !(before == '\r' && after == '\n')
+	if blank(before) || blank(after) {
+		return !(before == '\r' && after == '\n') && !joins(after)
 	}
 	wideBefore, wideAfter := wide(before), wide(after)
 	switch {
@@ -287,6 +290,18 @@ func joins(r rune) bool {
 	return r == 0x200D || r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF || r == 0x3005 || r == 0x303B ||
 		r == 0x30FC || r == 0x3099 || r == 0x309A || r > 0x2FF && unicode.In(r, unicode.Mn, unicode.Mc, unicode.Me)
 }
+
+// markAt tells that a character which joins the one before it stands at p: a space with an accent is one cluster.
+func markAt(text string, p int) bool {
+	if p >= len(text) || text[p] < 0xCC { // the first combining mark is U+0300
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(text[p:])
+	return joins(r)
+}
+
+// blank tells the white space that parts words. The narrow no-break space joins the parts of one word (UAX #29, ExtendNumLet).
+func blank(r rune) bool { return r != 0x202F && unicode.IsSpace(r) }
 
 func closes(r rune) bool {
 	switch r {

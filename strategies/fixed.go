@@ -107,9 +107,11 @@ func (w *windows) process(final bool) bool {
 		hi = end
 	}
 	for w.pos = afterBlankLines(w.text, w.pos, hi); w.pos < hi; {
-		stop := m.furthest(w.pos, hi, nil)
-		if stop < hi || !m.fits(w.pos, hi, nil) {
-			stop, _ = m.clusterCut(w.pos, hi, stop, nil)
+		// What becomes the chunk is measured: a token that begins with the blank before a word is another without it.
+		begin := skipTo(trimSpan(w.text, w.pos, hi))
+		stop := m.furthest(begin, hi, nil)
+		if stop < hi || !m.fits(begin, hi, nil) {
+			stop, _ = m.clusterCut(begin, hi, stop, nil)
 		}
 		if !final && stop+2*anchorBytes > hi {
 			return true
@@ -118,7 +120,12 @@ func (w *windows) process(final bool) bool {
 			w.pos = w.end
 			continue
 		}
-		if start, end := trimSpan(w.text, w.pos, stop); start < end {
+		start, end := trimSpan(w.text, w.pos, stop)
+		for start < end && !m.fits(start, end, nil) { // without the blank at its end a token may part in two
+			stop, _ = m.clusterCut(start, hi, end-1, nil)
+			start, end = trimSpan(w.text, w.pos, stop)
+		}
+		if start < end {
 			chunk := connector.Chunk{Text: w.text[start:end], Spans: []connector.Span{{Start: w.base + start, End: w.base + end}}}
 			if !w.yield(chunk, nil) {
 				return false
@@ -132,6 +139,9 @@ func (w *windows) process(final bool) bool {
 	}
 	return true
 }
+
+// skipTo is the start of a trimmed span.
+func skipTo(start, _ int) int { return start }
 
 // farIndent is how long an indentation may be to be kept.
 const farIndent = 256
