@@ -54,7 +54,7 @@ var rooms = map[string][]string{
 	"connector/config":     {"connector"},
 	"connector/ledger":     {"connector"},
 	"connector/pipeline":   {"connector", "connector/config", "connector/ledger", "internal"},
-	"connector/sinktest":   {"connector"},
+	"connector/sinktest":   {"connector", "internal"},
 	"connector/sourcetest": {"connector"},
 	"connector/parsertest": {"connector"},
 	"connector/embedtest":  {"connector"},

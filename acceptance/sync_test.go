@@ -242,3 +242,18 @@ func TestChangedRuleRecutsWhatItTouches(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 }
+
+// TestOwnFilesAreNoDocuments syncs a folder that holds the database, the ledger and their side files.
+func TestOwnFilesAreNoDocuments(t *testing.T) {
+	dir := t.TempDir()
+	r := newRig(t, dir, "sink: { sqlite: { path: ./kb.sqlite } }")
+	r.dir = dir
+	r.yaml = strings.Replace(r.yaml, fmt.Sprintf("root: %q", dir), fmt.Sprintf("root: %q, hidden: true", dir), 1)
+	r.write("a.txt", paragraphs("a", 9))
+	for range 3 {
+		res := r.sync()
+		if d := res.Documents; d.Added+d.Updated+d.Unchanged != 2 || d.Skipped != 0 { // a.txt and the configuration
+			t.Fatalf("%+v %+v", d, res.Skips)
+		}
+	}
+}

@@ -36,6 +36,8 @@ type SinkCapabilities struct {
 	// MaxDimensions bounds vectors; 0 means no bound.
 	MaxDimensions int
 	Modes         []SearchMode
+	// Distance is how vectors are compared: "cosine" (also if empty), "dot" or "l2".
+	Distance string
 	// Payload says that UpdatePayload works; else the engine writes whole points again.
 	Payload bool
 	// Scan says that Scan can list everything.
@@ -69,6 +71,13 @@ type Sink interface {
 	Promote(ctx context.Context, generation string) error
 	Drop(ctx context.Context, generation string) error
 	Close() error
+}
+
+// LocalFiles is implemented by sinks that keep their data in files of this machine. A source that lists them does not get
+// them indexed.
+type LocalFiles interface {
+	// Files are the absolute paths of the files, temporary ones included.
+	Files() []string
 }
 
 // Collection is a set of points by id. Safe for concurrent use.

@@ -19,6 +19,7 @@ import (
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
 	"github.com/kbsync/kbsync/connector/pipeline"
+	"github.com/kbsync/kbsync/plugins"
 )
 
 // defaultConfig is read where -c names no other file.
@@ -68,7 +69,7 @@ func run(args []string) int {
 		color: newChoice("auto", "auto", "always", "never"), drain: make(chan struct{}),
 	}
 	var err error
-	if a.reg, err = Registry(); err != nil {
+	if a.reg, err = plugins.Registry(); err != nil {
 		a.report(err)
 		return pipeline.ExitFailed
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
+	"github.com/kbsync/kbsync/plugins"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 
 func registry(t *testing.T) *connector.Registry {
 	t.Helper()
-	reg, err := Registry()
+	reg, err := plugins.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ import (
 type File struct {
 	Version int    `yaml:"version" doc:"version of this format: 1"`
 	Name    string `yaml:"name" doc:"name of the pipeline, part of every id; default: the name of the configuration's folder"`
-	// State is the folder of the ledger; empty means the engine's own choice beside the configuration.
-	State string `yaml:"state" doc:"folder of the ledger, relative to the configuration; default: .kbsync beside it"`
+	// State is the file of the ledger; empty means the engine's own choice beside the configuration.
+	State string `yaml:"state" doc:"file of the ledger, relative to the configuration; default: .kbsync/<name>.db beside it"`
 	IDs   string `yaml:"ids" enum:"content,position" doc:"what a chunk's id is made of: its content, or its position in the document"`
 	Dedup string `yaml:"dedup" enum:"none,exact,near" doc:"which repeated chunks are left out"`
 

@@ -90,14 +90,24 @@ func (c *cutter) stage(ctx context.Context, j job) (s *staged, err error) {
 	}()
 	rc, err := j.doc.Open(ctx)
 	if err != nil {
-		return s, &stageError{"open", err}
+		return s, &stageError{"open", causeOf(ctx, err)}
 	}
-	err = c.read(ctx, s, rc)
+	if err = c.read(ctx, s, rc); err != nil {
+		err = &stageError{stageOf(err, "cut"), causeOf(ctx, err)}
+	}
 	// Close reports a document that changed while it was read.
 	if cerr := rc.Close(); err == nil && cerr != nil {
 		err = &stageError{"read", cerr}
 	}
 	return s, err
+}
+
+// causeOf names, in place of an error that only says that ctx ended, why it ended.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		return cause
+	}
+	return err
 }
 
 // rawReader hashes and counts what is read, and stops when ctx ends.

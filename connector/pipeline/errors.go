@@ -56,7 +56,7 @@ func ExitCode(err error) int {
 	var unreachable *UnreachableError
 	var locked *ledger.LockedError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, ErrDrained) && !errors.As(err, &guard) && !errors.As(err, &unreachable):
 		return ExitDone
 	case errors.As(err, &guard), errors.As(err, &locked):
 		return ExitRefused

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
+	"path/filepath"
 	"time"
 
 	"github.com/kbsync/kbsync/connector"
@@ -62,10 +64,30 @@ type lister struct {
 	dry      bool // write nothing
 	drain    <-chan struct{}
 
+	own map[string]bool // URIs of the files that kbsync itself keeps
+
 	touched []ledger.Doc // unchanged documents whose row needs a new epoch
 }
 
-var errDrained = errors.New("stopped: what was begun was finished, the rest is left for the next run")
+// ErrDrained ends a sync that was asked to drain: a clean end, though not all was done.
+var ErrDrained = errors.New("stopped: what was begun was finished, the rest is left for the next run")
+
+// ownFiles are the URIs of ledger and sink: they change at every run and are no documents.
+func (p *Pipeline) ownFiles() map[string]bool {
+	path := LedgerPath(p.file)
+	files := []string{path, path + "-wal", path + "-shm", path + "-journal", path + ".lock", path + ".lock.json"}
+	if s, ok := p.sink.(connector.LocalFiles); ok {
+		files = append(files, s.Files()...)
+	}
+	own := map[string]bool{}
+	for _, f := range files {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(f)); err == nil {
+			own[(&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, filepath.Base(f)))}).String()] = true
+		}
+		own[(&url.URL{Scheme: "file", Path: filepath.ToSlash(f)}).String()] = true
+	}
+	return own
+}
 
 // list calls do for each document that may have changed and collects those that vanished.
 func (ls *lister) list(ctx context.Context, src *openSource, do func(job) error) (*listing, error) {
@@ -193,7 +215,7 @@ func (m *merge) unordered(ctx context.Context) error {
 func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
 	select {
 	case <-m.ls.drain:
-		m.out.err = errDrained
+		m.out.err = ErrDrained
 		return true, nil
 	default:
 	}
@@ -216,6 +238,9 @@ func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
 // item decides about one listed thing.
 func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Listed, isKnown bool) error {
 	ls, doc := m.ls, &ch.Document
+	if ls.own[doc.URI] {
+		return nil
+	}
 	if ch.Kind == connector.ChangeSkip {
 		ls.tally.skip(m.src.name, doc.Path, ch.Reason)
 		if isKnown { // it was a document before

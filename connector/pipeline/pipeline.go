@@ -226,8 +226,8 @@ func (p *Pipeline) counter(name string) (connector.Counter, error) {
 // schema is what the configuration wants the collection to be.
 func (p *Pipeline) schema() connector.Schema {
 	s := connector.Schema{Model: p.model.Identity(), Dimensions: p.model.Dimensions, Distance: "cosine"}
-	if d, ok := p.sink.(interface{ Distance() string }); ok {
-		s.Distance = d.Distance()
+	if d := p.sink.Capabilities().Distance; d != "" {
+		s.Distance = d
 	}
 	s.Generation = "g" + digest(s.Model, s.Dimensions, s.Distance, payloadVersion)[:12]
 	return s

@@ -143,7 +143,7 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	t := &tally{progress: p.opts.Progress}
 	w := &writer{p: p, l: l, t: o.target, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model}
 	pr := &planner{p: p, w: w, plan: pl, cutter: &cutter{p: p, tokens: tokens, ledger: l}, raws: map[string]int{}}
-	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain}
+	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain, own: p.ownFiles()}
 	f := &flow{p: p, w: w}
 	listings, err := f.listAll(ctx, ls, func(j job) error { return pr.step(ctx, j) })
 	for _, src := range f.sources {

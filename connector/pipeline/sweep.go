@@ -46,7 +46,7 @@ func (s *sweeper) sweep(ctx context.Context, listings []*listing) (guard, err er
 
 // broken reports a listing that did not come to its end.
 func (s *sweeper) broken(lst *listing) error {
-	if errors.Is(lst.err, errDrained) {
+	if errors.Is(lst.err, ErrDrained) {
 		return lst.err
 	}
 	s.w.tally.row(ErrorRow{Source: lst.source, Stage: "list", Error: lst.err.Error()})

@@ -78,6 +78,9 @@ type FailedError struct{ Failed int }
 
 // Error says how many.
 func (e *FailedError) Error() string {
+	if e.Failed == 1 {
+		return "1 document failed; its old chunks stay until it can be replaced"
+	}
 	return fmt.Sprintf("%d documents failed; their old chunks stay until they can be replaced", e.Failed)
 }
 
@@ -96,7 +99,7 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 	}
 	w := &writer{p: p, l: l, t: o.target, coll: o.coll, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model, run: run}
 	f := &flow{p: p, w: w, cutter: &cutter{p: p, tokens: tokens, ledger: l}, memory: newBudget(p.file.Sync.Memory)}
-	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain}
+	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain, own: p.ownFiles()}
 	p.opts.Progress.Stage("syncing")
 	listings, err := f.run(ctx, ls, opts.Plan)
 	if err != nil {
@@ -349,7 +352,7 @@ func (f *flow) listAll(ctx context.Context, ls *lister, do func(job) error) ([]*
 		if err != nil {
 			return out, err
 		}
-		if errors.Is(lst.err, errDrained) {
+		if errors.Is(lst.err, ErrDrained) {
 			return out, nil
 		}
 	}

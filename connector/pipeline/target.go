@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/kbsync/kbsync/connector"
@@ -176,19 +175,15 @@ func (r *rebuilder) doc(ctx context.Context, pt *connector.Point) (d ledger.Doc,
 	return d, isNew, nil
 }
 
+// backendsKey is where the ledger notes which backend cut the documents of each parser that has several.
+const backendsKey = "backends"
+
 // checkBackends refuses to cut again, with a parser that this build lacks, what another build cut.
 func (p *Pipeline) checkBackends(ctx context.Context, l *ledger.Ledger, o *opened, allow bool) error {
-	const key = "backends"
 	now := p.router.backends()
-	stored, err := l.Meta(ctx, key)
+	before, err := storedBackends(ctx, l)
 	if err != nil {
 		return err
-	}
-	before := map[string]string{}
-	if stored != "" {
-		if err := json.Unmarshal([]byte(stored), &before); err != nil {
-			return fmt.Errorf("ledger: %s: %w", key, err)
-		}
 	}
 	for kind, was := range before {
 		if is, ok := now[kind]; ok && is != was && !allow {
@@ -196,16 +191,44 @@ func (p *Pipeline) checkBackends(ctx context.Context, l *ledger.Ledger, o *opene
 				"Use a build with %s, or run with --allow-rebuild", kind, was, is, was)}
 		}
 	}
-	merged := maps.Clone(before)
-	maps.Copy(merged, now)
-	if maps.Equal(before, merged) {
+	return nil
+}
+
+func storedBackends(ctx context.Context, l *ledger.Ledger) (map[string]string, error) {
+	m := map[string]string{}
+	stored, err := l.Meta(ctx, backendsKey)
+	if err == nil && stored != "" {
+		err = json.Unmarshal([]byte(stored), &m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %s: %w", backendsKey, err)
+	}
+	return m, nil
+}
+
+// noteBackend records, before the first document of a parser is written, which backend of it cuts here.
+func (w *writer) noteBackend(ctx context.Context, parser string) error {
+	now := w.p.router.backends()[parser]
+	if now == "" || w.noted[parser] {
 		return nil
 	}
-	b, err := json.Marshal(merged)
+	m, err := storedBackends(ctx, w.l)
 	if err != nil {
 		return err
 	}
-	return l.SetMeta(ctx, key, string(b))
+	if w.noted == nil {
+		w.noted = map[string]bool{}
+	}
+	w.noted[parser] = true
+	if m[parser] == now {
+		return nil
+	}
+	m[parser] = now
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return w.l.SetMeta(ctx, backendsKey, string(b))
 }
 
 // promote makes the generation that was built live and drops the one before.

@@ -28,6 +28,7 @@ type writer struct {
 	tally    *tally
 	identity string // of the model
 	run      int64
+	noted    map[string]bool // parsers whose backend is in the ledger
 }
 
 // docWrite is one document being written, over one or more windows.
@@ -223,6 +224,11 @@ func (w *writer) intend(ctx context.Context, wins []*window) error {
 		d := win.d
 		if d.failure() != nil || win.same {
 			continue
+		}
+		if d.s.skip == "" {
+			if err := w.noteBackend(ctx, d.s.facts.parser()); err != nil {
+				return err
+			}
 		}
 		stale := win.last && len(d.kept) < len(d.existing)
 		if len(win.writes) == 0 && (d.intended || d.isNew || len(win.moves) == 0 && !stale) {

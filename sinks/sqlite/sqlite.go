@@ -59,7 +59,10 @@ type Sink struct {
 	files *handles
 }
 
-var _ connector.Sink = (*Sink)(nil)
+var (
+	_ connector.Sink       = (*Sink)(nil)
+	_ connector.LocalFiles = (*Sink)(nil)
+)
 
 // Plugin registers the sink under "sqlite".
 func Plugin() connector.SinkPlugin {
@@ -112,6 +115,7 @@ func (s *Sink) Capabilities() connector.SinkCapabilities {
 		MaxBatchBytes: 32 << 20,
 		MaxDimensions: maxDimensions,
 		Modes:         []connector.SearchMode{connector.ModeDense, connector.ModeLexical, connector.ModeHybrid},
+		Distance:      s.distance,
 		Payload:       true,
 		Scan:          true,
 		Concurrency:   1, // there is one writer
@@ -123,8 +127,10 @@ func (s *Sink) Target() connector.Target {
 	return connector.Target{Kind: "sqlite", Address: s.path, Collection: s.collection}
 }
 
-// Distance is the configured distance, for the schema of new collections.
-func (s *Sink) Distance() string { return s.distance }
+// Files implements [connector.LocalFiles].
+func (s *Sink) Files() []string {
+	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + "-journal"}
+}
 
 // Generations implements [connector.Sink].
 func (s *Sink) Generations(ctx context.Context) ([]connector.Schema, error) {
