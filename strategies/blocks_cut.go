@@ -82,7 +82,7 @@ func (k *cutter) block(el *connector.Element) {
 
 // keepsTogether tells the blocks that stay whole at the cost of their breadcrumb.
 func keepsTogether(el *connector.Element) bool {
-	return el.Atom || el.Kind == connector.KindCode || el.Kind == connector.KindTable || el.Kind == connector.KindMath
+	return isAtom(el) || el.Kind == connector.KindCode || el.Kind == connector.KindTable || el.Kind == connector.KindMath
 }
 
 // cut adds the pieces of an element that does not fit.
@@ -98,9 +98,14 @@ func (k *cutter) cut(el *connector.Element, lo, hi int) {
 	default:
 		k.text(lo, hi)
 	}
-	if el.Atom {
+	if isAtom(el) {
 		k.markCuts(k.parts[first:])
 	}
+}
+
+// isAtom tells what is not cut while it fits: marked elements, and records, which are rows.
+func isAtom(el *connector.Element) bool {
+	return el.Atom || el.Kind == connector.KindRecord && el.Table != nil
 }
 
 // markCuts marks the inner borders of the parts of one atom. Blank parts at its ends cut nothing.
@@ -174,31 +179,33 @@ func (k *cutter) children(children []connector.Element, lo, hi, depth int) {
 
 // range_ adds one child's range, cut if it does not fit.
 func (k *cutter) range_(el *connector.Element, lo, hi, depth int) {
+	first := len(k.parts)
 	switch {
 	case k.fits(lo, hi, k.room):
 		k.add(lo, hi)
-	case el == nil || depth >= maxNesting:
+	case el == nil:
 		k.text(lo, hi)
-	case el.Atom && el.Kind != connector.KindCode && k.fits(lo, hi, nil):
+	case isAtom(el) && el.Kind != connector.KindCode && k.fits(lo, hi, nil):
 		k.add(lo, hi)
 	case el.Table != nil && len(el.Table.Rows) > 0:
 		before := k.extra
 		k.table(el, lo, hi)
 		k.extra = before
-	case len(el.Children) > 0:
+	case len(el.Children) > 0 && depth < maxNesting:
 		k.children(el.Children, lo, hi, depth+1)
 	case el.Kind == connector.KindCode:
 		before := k.extra
-		first := len(k.parts)
 		if k.fits(lo, hi, nil) {
 			k.add(lo, hi)
 		} else {
 			k.code(lo, hi)
-			k.markCuts(k.parts[first:])
 		}
 		k.extra = before
 	default:
 		k.text(lo, hi)
+	}
+	if el != nil && isAtom(el) {
+		k.markCuts(k.parts[first:])
 	}
 }
 

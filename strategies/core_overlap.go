@@ -120,7 +120,7 @@ func (m *measure) overlapStart(least, lo, budget int, kind uint8, c textCut) int
 func betweenWords(text string, p int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:p])
 	after, _ := utf8.DecodeRuneInString(text[p:])
-	return wordBoundary(before, after)
+	return wordBoundary(before, after) && !inNumber(text, p)
 }
 
 func (c cutting) insideAtom(p int) bool {

@@ -153,9 +153,13 @@ func (s *separators) wideAt(text string, p int) (level uint8, end int) {
 			return s.rank[levelSentence], end
 		}
 	case "；":
-		return s.rank[levelSemi], p + 3
+		if !inNumber(text, p+3) {
+			return s.rank[levelSemi], p + 3
+		}
 	case "，":
-		return s.rank[levelComma], p + 3
+		if !inNumber(text, p+3) {
+			return s.rank[levelComma], p + 3
+		}
 	}
 	return levelNone, p
 }
@@ -237,12 +241,35 @@ func lastWord(text string, lo, hi int) int {
 			continue
 		}
 		after, _ := utf8.DecodeRuneInString(text[c:])
-		if wordBoundary(before, after) {
+		if wordBoundary(before, after) && !(n == 3 && inNumber(text, c)) {
 			return c
 		}
 		c -= n
 	}
 	return 0
+}
+
+// inNumber tells that the character of three bytes before p is a full-width comma or semicolon between two digits, which is
+// part of a number (UAX #29, WB11 and WB12).
+func inNumber(text string, p int) bool {
+	if p >= len(text) || p < 4 {
+		return false
+	}
+	if mark := text[p-3 : p]; mark != "，" && mark != "；" {
+		return false
+	}
+	after, _ := utf8.DecodeRuneInString(text[p:])
+	if !unicode.IsDigit(after) {
+		return false
+	}
+	for q := p - 3; q > 0; {
+		before, n := utf8.DecodeLastRuneInString(text[:q])
+		if q -= n; joins(before) || unicode.Is(unicode.Cf, before) {
+			continue
+		}
+		return unicode.IsDigit(before)
+	}
+	return false
 }
 
 func asciiSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -177,45 +178,28 @@ func (c cutting) besideAtom(at, lo, stop int) int {
 	return max(a.Start, lo)
 }
 
-// wordEdge tells that a cut at c, a grapheme boundary, goes through no word: one side is blank, or text written without
-// spaces, or marks and pictures that belong to no word.
-func wordEdge(text string, c int) bool {
-	if c <= 0 || c >= len(text) {
-		return true
-	}
-	before, _ := utf8.DecodeLastRuneInString(text[:c])
-	after, _ := utf8.DecodeRuneInString(text[c:])
-	return wordBoundary(before, after) || !wordish(before) || !wordish(after)
-}
-
-// wordish tells the characters that may be part of a word, a number or an address.
-func wordish(r rune) bool {
-	return r > ' ' && r < utf8.RuneSelf || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pc, unicode.Cf) || r == '’' || r == '·'
-}
-
 // forcedCut cuts text in which no separator fits: between two words of Unicode (UAX #29) if the one that is too much fits a
 // piece of its own; else at the last grapheme boundary up to which text[lo:] fits; inside a cluster that alone is too
-// long, at the last character boundary; and after one character in any case.
+// long, at the last character boundary; and after one character in any case. It is forced if it goes through a word or an address.
 func (m *measure) forcedCut(lo, hi int, room []int) cut {
 	reach := m.furthest(lo, hi, room)
 	link, end := urlAround(m.text, lo, reach, hi)
 	if link > lo && m.fits(link, end, room) && m.fits(lo, link, room) {
 		return cut{at: link, level: levelNone}
 	}
-	if from, to := wordAround(m.text, lo, reach, hi); m.apart(lo, from, to, room) {
-		return cut{at: from, level: levelNone, forced: link < from && from < end}
+	ends := wordEnds(m.text, lo, reach, hi)
+	for k := len(ends) - 2; k >= 0; k-- { // counts do not always grow with the text: the last end up to reach may not fit
+		at := ends[k]
+		if graphemeFloor(m.text, lo, at) < at || !m.fits(lo, at, room) {
+			continue
+		}
+		if from, to := trimSpan(m.text, at, ends[k+1]); from == to || m.fits(from, to, room) {
+			return cut{at: at, level: levelNone, forced: link < at && at < end}
+		}
+		break
 	}
-	at, whole := m.clusterCut(lo, hi, reach, room)
-	from, to := wordAround(m.text, lo, at, hi)
-	if whole && from < at && m.apart(lo, from, to, room) { // what fits ended before reach, inside another word
-		return cut{at: from, level: levelNone, forced: link < from && from < end}
-	}
-	return cut{at: at, level: levelNone, forced: !whole || from < at && at < to && !wordEdge(m.text, at) || link < at && at < end}
-}
-
-// apart tells that the word text[from:to) fits a piece of its own and that text[lo:from) can be a piece before it.
-func (m *measure) apart(lo, from, to int, room []int) bool {
-	return from > lo && from < to && m.fits(from, to, room) && m.fits(lo, from, room) && graphemeFloor(m.text, lo, from) == from
+	at, _ := m.clusterCut(lo, hi, reach, room)
+	return cut{at: at, level: levelNone, forced: !slices.Contains(ends, at) || link < at && at < end}
 }
 
 // clusterCut is the last grapheme boundary in [lo, reach] up to which text[lo:] fits. If there is none but lo it is the last character
@@ -242,20 +226,14 @@ func (m *measure) clusterCut(lo, hi, reach int, room []int) (at int, whole bool)
 // it; empty if there is none. What is far from p is out of sight.
 func urlAround(text string, lo, p, hi int) (from, to int) {
 	from, to = p, p
-	for from > 0 && p-from < 4*wordSight && urlByte(text[from-1]) {
+	for from > 0 && p-from < 16*wordSight && urlByte(text[from-1]) {
 		from--
 	}
 	scheme := strings.Index(text[from:min(len(text), p+len("https://"))], "://")
 	if scheme < 0 {
 		return 0, 0
 	}
-	name := ""
-	for _, known := range [...]string{"https", "http", "ftp"} {
-		if strings.HasSuffix(text[from:from+scheme], known) {
-			name = known
-			break
-		}
-	}
+	name := schemeOf(text[from : from+scheme])
 	if from += scheme - len(name); name == "" || from >= p {
 		return 0, 0
 	}
@@ -268,31 +246,62 @@ func urlAround(text string, lo, p, hi int) (from, to int) {
 	return max(from, lo), to
 }
 
+// schemeOf is the scheme of web addresses that s ends in, or empty.
+func schemeOf(s string) string {
+	for _, known := range [...]string{"https", "http", "ftp"} {
+		if strings.HasSuffix(s, known) {
+			return known
+		}
+	}
+	return ""
+}
+
 // urlByte tells the characters of web addresses (RFC 3986), which no blank space, quote or angle bracket is.
 func urlByte(c byte) bool { return c > ' ' && c < 0x7F && c != '"' && c != '<' && c != '>' }
 
 // wordSight is how far behind a cut the end of a word is looked for.
 const wordSight = 256
 
-// wordAround is the word that holds position p of text[lo:hi) or starts there; its end is cut off out of sight.
-func wordAround(text string, lo, p, hi int) (from, to int) {
-	p = max(p, lo)
-	stop := min(hi, runeFloor(text, lo, p+wordSight))
-	from = lo
-	for from > 0 && lo-from < 64 && text[from-1] >= utf8.RuneSelf { // an earlier cut may have gone through a cluster
-		from--
-	}
-	for from < lo && !utf8.RuneStart(text[from]) {
-		from++
-	}
+// wordEnds lists the ends in (lo, hi] of the words of text[lo:hi), up to the first behind reach; that one may be out of sight
+// and is where sight ends then. The start of a web address ends the word before it.
+func wordEnds(text string, lo, reach, hi int) []int {
+	stop := min(hi, runeFloor(text, lo, reach+wordSight))
+	from := wordSync(text, lo)
+	var ends []int
 	for it := words.FromString(text[from:stop]); it.Next(); {
-		to = from + len(it.Value())
-		if to > p {
-			return from, to
+		word := it.Value()
+		to := from + len(word)
+		if strings.HasPrefix(text[to:hi], "://") {
+			if at := to - len(schemeOf(word)); from < at && at < to && at > lo {
+				if link, _ := urlAround(text, lo, to, hi); link == at {
+					ends = append(ends, at)
+				}
+			}
 		}
 		from = to
+		if to <= lo {
+			continue
+		}
+		if ends = append(ends, to); to > reach {
+			break
+		}
 	}
-	return from, stop
+	return ends
+}
+
+// wordSync is a place at or before p from which on the boundaries of words are those of the whole text: blank space, if there is any
+// within sight. (An earlier cut may have gone through a word, so p need be none.)
+func wordSync(text string, p int) int {
+	least := max(0, p-wordSight)
+	for q := p; q > least; q-- {
+		if asciiSpace(text[q-1]) {
+			return q - 1
+		}
+	}
+	for least < p && !utf8.RuneStart(text[least]) {
+		least++
+	}
+	return least
 }
 
 // runeFloor is the last character boundary in [lo, p].

@@ -217,30 +217,40 @@ func (w *tableWriter) wide(r *tableRow) {
 	}
 }
 
-// raw writes a row as it stands in the text, cut where it must be, the key columns above all pieces but the first.
+// raw writes a row as it stands in the text: whole if that fits, else cut where it must be, the key columns above all pieces
+// but the first.
 func (w *tableWriter) raw(r *tableRow, keys string) {
 	m := w.s.b.measure(r.raw)
 	line, shown := w.f.breadcrumb(w.f.crumb)
+	if lo, hi := trimPiece(r.raw, 0, len(r.raw)); m.fits(lo, hi, nil) {
+		if !w.s.b.fitsWhole(line + r.raw[lo:hi]) {
+			line, shown = "", 0
+		}
+		w.rawPiece(r, lo, hi, line, shown, false)
+		return
+	}
 	room := w.s.b.room(line + keys)
 	c := cutting{seps: defaultSeparators(), fill: minFill}
-	for lo, whole := 0, true; lo < len(r.raw) && !w.f.done; {
+	for lo := 0; lo < len(r.raw) && !w.f.done; {
 		got := m.next(lo, len(r.raw), room, c)
-		from, to := trimPiece(r.raw, lo, got.at)
-		_, rest := trimSpan(r.raw, got.at, len(r.raw))
-		whole = whole && rest <= got.at
-		if from < to {
-			out := w.chunkOf([]tableRow{*r}, r.raw[from:to])
-			out.Spans = []connector.Span{{Start: r.span.Start + from, End: r.span.Start + to}}
-			out.ForcedSplit, out.Rendered = !whole, false
-			out.Context = line
+		if from, to := trimPiece(r.raw, lo, got.at); from < to {
+			context := line
 			if lo > 0 {
-				out.Context += keys
+				context += keys
 			}
-			out.ContextSpans = w.contextSpans(shown)
-			w.f.emit(out)
+			w.rawPiece(r, from, to, context, shown, true)
 		}
 		lo = got.at
 	}
+}
+
+// rawPiece emits r.raw[lo:hi].
+func (w *tableWriter) rawPiece(r *tableRow, lo, hi int, context string, shown int, forced bool) {
+	out := w.chunkOf([]tableRow{*r}, r.raw[lo:hi])
+	out.Spans = []connector.Span{{Start: r.span.Start + lo, End: r.span.Start + hi}}
+	out.Context, out.ForcedSplit = context, forced
+	out.ContextSpans = w.contextSpans(shown)
+	w.f.emit(out)
 }
 
 // holds tells whether text below the breadcrumb and a context keeps the caps.

@@ -28,13 +28,13 @@ func urls(text string) []connector.Span {
 // wordsWhole is law 3, and law 2's rule on forced splits: a boundary inside something that belongs together needs the
 // mark, and that thing must alone be over the cap.
 func wordsWhole(f *faults, info connector.StrategyInfo, in Input, text string, chunks []connector.Chunk) {
-	breaks := boundaries(text)
-	var word connector.Span
 	links := urls(text)
+	breaks := boundaries(text, links)
+	var word connector.Span
 	atoms := atomsOf(in.Elements)
 	over := map[connector.Span]bool{} // what is over a cap by itself: a word of 100 KB is counted once
 	fits := func(c *connector.Chunk, s connector.Span) bool {
-		body := strings.TrimSpace(text[s.Start:s.End])
+		body := strings.TrimRightFunc(text[s.Start:s.End], unicode.IsSpace)
 		tooLong, known := over[s]
 		if !known {
 			tooLong = exceeds(info, body)
@@ -141,7 +141,8 @@ func (m marks) around(p int, text string) connector.Span {
 	return s
 }
 
-func boundaries(text string) marks {
+// boundaries are those of UAX #29, and the starts of web addresses, which a word may run into: itéhttps://…
+func boundaries(text string, links []connector.Span) marks {
 	m := make(marks, len(text)/64+1)
 	p := 0
 	for it := words.FromString(text); it.Next(); {
@@ -149,6 +150,9 @@ func boundaries(text string) marks {
 		p += len(it.Value())
 	}
 	m[p>>6] |= 1 << (p & 63)
+	for _, link := range links {
+		m[link.Start>>6] |= 1 << (link.Start & 63)
+	}
 	return m
 }
 
@@ -199,7 +203,8 @@ func atomsOf(elements []connector.Element) atomList {
 	return atomList{spans: out}
 }
 
-// smallest is the smallest atom that p is inside of, blank space at its ends aside. A list of thousands of rows is
+// smallest is the smallest atom that p is inside of, blank lines before it and blank space behind it aside: the indentation of
+// its first line is part of it. A list of thousands of rows is
 // looked through from p backwards, as far as atoms may nest.
 func (a atomList) smallest(p int, text string) (connector.Span, bool) {
 	best, found := connector.Span{}, false
@@ -208,7 +213,8 @@ func (a atomList) smallest(p int, text string) (connector.Span, bool) {
 		s := a.spans[k]
 		body := text[s.Start:s.End]
 		s.End = s.Start + len(strings.TrimRight(body, " \t\r\n"))
-		s.Start += len(body) - len(strings.TrimLeft(body, " \t\r\n"))
+		blank := body[:len(body)-len(strings.TrimLeft(body, " \t\r\n"))]
+		s.Start += strings.LastIndexAny(blank, "\r\n") + 1
 		if s.Start < p && p < s.End && (!found || s.Len() < best.Len()) {
 			best, found = s, true
 		}
@@ -222,8 +228,15 @@ func writings(cell string) []string {
 	if err != nil {
 		return []string{cell}
 	}
+	var plain strings.Builder // without the escapes that protect JSON inside HTML
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(cell); err != nil {
+		return []string{cell}
+	}
 	line := strings.Join(strings.Fields(cell), " ")
 	return []string{
+		plain.String()[1 : plain.Len()-2], strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(cell),
 		cell, line, html.EscapeString(cell), string(quoted[1 : len(quoted)-1]),
 		strings.ReplaceAll(cell, "|", `\|`), strings.ReplaceAll(strings.ReplaceAll(cell, "|", `\|`), "\n", "<br>"),
 		strings.ReplaceAll(html.EscapeString(cell), "\n", "<br>"), strings.ReplaceAll(html.EscapeString(cell), "\n", "<br/>"),

@@ -74,11 +74,21 @@ func endAt(text string, i, p int) int {
 		return LatinStop(text, p)
 	default:
 		if strings.HasPrefix(text[p:], "；") {
+			if inNumber(text, p, p+3) {
+				return 0
+			}
 			return p + 3
 		}
 		return WideStop(text, p)
 	}
 	return 0
+}
+
+// inNumber tells that the mark text[p:q] stands between two digits: full-width ones part no number (UAX #29, WB11 and WB12).
+func inNumber(text string, p, q int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:p])
+	after, _ := utf8.DecodeRuneInString(text[q:])
+	return unicode.IsDigit(before) && unicode.IsDigit(after)
 }
 
 // heading tells whether the sentence's line is a Markdown heading, which its line end ends.
