@@ -33,7 +33,7 @@ type Model struct {
 // Identity names everything that changes a vector. Vectors of different identities are never compared.
 func (m Model) Identity() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %d %q %q %t", m.Provider, m.Name, m.Version, m.Dimensions, m.DocumentPrefix, m.QueryPrefix, m.Normalized)
+	_, _ = fmt.Fprintf(h, "%q %q %q %d %q %q %t", m.Provider, m.Name, m.Version, m.Dimensions, m.DocumentPrefix, m.QueryPrefix, m.Normalized)
 	return fmt.Sprintf("%s/%s@%s#%s", m.Provider, m.Name, m.Version, hex.EncodeToString(h.Sum(nil)[:8]))
 }
 

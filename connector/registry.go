@@ -44,7 +44,7 @@ func Define[C, E, T any](kind, doc string, defaults C, open func(ctx context.Con
 	}
 }
 
-// The plugin kinds.
+// SourcePlugin and the others are the plugin kinds.
 type (
 	SourcePlugin   = Plugin[Env, Source]
 	ParserPlugin   = Plugin[Env, Parser]

@@ -32,9 +32,9 @@ type SourceCapabilities struct {
 type ChangeKind int
 
 const (
-	// ChangeUpsert: the document is there, new or changed or not.
+	// ChangeUpsert says that the document is there, new or changed or not.
 	ChangeUpsert ChangeKind = iota
-	// ChangeSkip: something is there that is no document (device file, over max_size); Reason says why.
+	// ChangeSkip says that something is there that is no document (device file, over max_size); Reason says why.
 	ChangeSkip
 )
 

@@ -54,8 +54,9 @@ options. With -c, a path inside one of the configuration's sources takes that so
 
 // preview opens what parse and chunk need: the configuration where -c names one, nothing but defaults elsewhere.
 func (a *app) preview(ctx context.Context, override *config.Rule) (*pipeline.Preview, *config.File, error) {
-	file, bare := new(config.File), len(a.configs) == 0
+	var file *config.File
 	var err error
+	bare := len(a.configs) == 0
 	if bare {
 		file, err = config.Parse("kbsync", []byte("name: kbsync\n"), a.reg, config.Options{Partial: true})
 	} else {

@@ -39,7 +39,7 @@ func vectorOf(text string) []float32 {
 	sum := 0.0
 	for i := range v {
 		h := fnv.New64a()
-		fmt.Fprint(h, i, text)
+		_, _ = fmt.Fprint(h, i, text)
 		x := float64(int64(h.Sum64())) / math.MaxInt64 //nolint:gosec // wraps around on purpose
 		v[i] = float32(x)
 		sum += x * x

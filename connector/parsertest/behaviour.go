@@ -18,7 +18,7 @@ func CheckBehaviour(p connector.Parser, path, input string) error {
 	return errors.Join(CheckDeterminism(p, path, input), CheckCancel(p, path, input), CheckReadErrors(p, path, input), CheckBreak(p, path, input))
 }
 
-// CheckDeterminism: parsing twice, concurrently, and from a reader that gives a few bytes at a time gives equal elements.
+// CheckDeterminism checks this: parsing twice, concurrently, and from a reader that gives a few bytes at a time gives equal elements.
 func CheckDeterminism(p connector.Parser, path, input string) error {
 	want, err := Collect(context.Background(), p, path, strings.NewReader(input))
 	if err != nil {
@@ -58,7 +58,7 @@ func firstDifference(got, want []connector.Element) string {
 	return fmt.Sprintf("%d elements, were %d", len(got), len(want))
 }
 
-// CheckCancel: after a cancellation at any element no further element comes, and the sequence ends with the
+// CheckCancel checks this: after a cancellation at any element no further element comes, and the sequence ends with the
 // context's error unless it had come to its end.
 func CheckCancel(p connector.Parser, path, input string) error {
 	all, err := Collect(context.Background(), p, path, strings.NewReader(input))
@@ -117,7 +117,7 @@ func stops(n, size int) func(func(int) bool) {
 	}
 }
 
-// CheckReadErrors: a source that breaks, at its start, in its midst or instead of its end, gives an error that wraps the
+// CheckReadErrors checks this: a source that breaks, at its start, in its midst or instead of its end, gives an error that wraps the
 // source's own.
 func CheckReadErrors(p connector.Parser, path, input string) error {
 	for _, at := range []int{0, len(input) / 2, len(input)} {
@@ -130,7 +130,7 @@ func CheckReadErrors(p connector.Parser, path, input string) error {
 	return nil
 }
 
-// CheckBreak: a consumer may stop at any element.
+// CheckBreak checks this: a consumer may stop at any element.
 func CheckBreak(p connector.Parser, path, input string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -15,7 +15,7 @@ func CheckElements(els []connector.Element) error {
 	return errors.Join(CheckTiling(els), CheckChildren(els), CheckTables(els), CheckText(els), CheckKinds(els), CheckSymbols(els))
 }
 
-// CheckTiling: top-level elements that are not dropped are not empty and tile the parsed text from 0, each Text as long as its Span;
+// CheckTiling checks this: top-level elements that are not dropped are not empty and tile the parsed text from 0, each Text as long as its Span;
 // dropped ones have an empty span within the text, a text and a reason of the contract's list.
 func CheckTiling(els []connector.Element) error {
 	pos := 0
@@ -54,7 +54,7 @@ func reasons() []connector.DropReason {
 	}
 }
 
-// CheckChildren: children ascend, do not overlap, lie inside their parent, and their Text is what stands there.
+// CheckChildren checks this: children ascend, do not overlap, lie inside their parent, and their Text is what stands there.
 func CheckChildren(els []connector.Element) error {
 	for i := range els {
 		if els[i].Kind == connector.KindDropped {
@@ -92,7 +92,7 @@ func slice(el *connector.Element, s connector.Span) string {
 	return el.Text[s.Start-el.Span.Start : s.End-el.Span.Start]
 }
 
-// CheckTables: rows ascend inside their element and are not empty; they are numbered without gaps over the parts of a
+// CheckTables checks this: rows ascend inside their element and are not empty; they are numbered without gaps over the parts of a
 // table; the parts share ID and header; the header's text ends in a line end and stands where HeaderSpan says in the first part.
 func CheckTables(els []connector.Element) error {
 	seen := map[int]*connector.Table{}
@@ -165,7 +165,7 @@ func checkTable(el *connector.Element, seen map[int]*connector.Table, next map[i
 	return nil
 }
 
-// CheckText: everything is valid UTF-8, and the text holds neither NUL nor carriage return.
+// CheckText checks this: everything is valid UTF-8, and the text holds neither NUL nor carriage return.
 func CheckText(els []connector.Element) error {
 	for i := range els {
 		err := walk(&els[i], func(el *connector.Element) error {
@@ -193,7 +193,7 @@ func CheckText(els []connector.Element) error {
 	return nil
 }
 
-// CheckKinds: kinds are of the contract; headings have a level of 1–6, lists and items at least 1, others 0.
+// CheckKinds checks this: kinds are of the contract; headings have a level of 1–6, lists and items at least 1, others 0.
 func CheckKinds(els []connector.Element) error {
 	for i := range els {
 		err := walk(&els[i], func(el *connector.Element) error {
@@ -221,7 +221,7 @@ func CheckKinds(els []connector.Element) error {
 	return nil
 }
 
-// CheckSymbols: a symbol's header, doc and body lie inside its element.
+// CheckSymbols checks this: a symbol's header, doc and body lie inside its element.
 func CheckSymbols(els []connector.Element) error {
 	for i := range els {
 		err := walk(&els[i], func(el *connector.Element) error {
@@ -245,7 +245,7 @@ func CheckSymbols(els []connector.Element) error {
 	return nil
 }
 
-// CheckSentinels: each word stands in the parsed text or in a dropped element.
+// CheckSentinels checks this: each word stands in the parsed text or in a dropped element.
 func CheckSentinels(els []connector.Element, words []string) error {
 	text := Text(els)
 	for _, w := range words {

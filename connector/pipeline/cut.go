@@ -45,7 +45,6 @@ type staged struct {
 	same   bool   // the content is what the ledger has: nothing to write
 	skip   string // no parser claims it
 	finger string
-	ids    []connector.UUID // of spooled pieces, in order
 }
 
 // stageError says in which stage a document failed.

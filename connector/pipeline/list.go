@@ -114,7 +114,6 @@ type merge struct {
 	src  *openSource
 	out  *listing
 	do   func(job) error
-	last string
 	gone [][]byte
 }
 
@@ -298,7 +297,7 @@ func (m *merge) reroute(ctx context.Context, doc *connector.Document) (same bool
 	var rt *route
 	if f.Skip == "" {
 		if rt, err = ls.p.router.choose(m.src.name, doc.Path, f); err != nil {
-			return false, nil // cutting it will say what is wrong
+			return false, nil //nolint:nilerr // cutting it will say what is wrong
 		}
 	}
 	if ls.p.router.fingerprint(rt, f) != d.Fingerprint || d.Fingerprint == "" {

@@ -124,7 +124,8 @@ func (p *Pipeline) openSink(ctx context.Context) error {
 // openEmbedder opens the configured embedder or, where none is named, the kind that the live collection was made
 // with: a later default does not change an existing pipeline.
 func (p *Pipeline) openEmbedder(ctx context.Context) error {
-	kind, conf := "", any(nil)
+	var kind string
+	var conf any
 	switch {
 	case p.file.Embedder != nil:
 		kind, conf = p.file.Embedder.Kind, p.file.Embedder.Config

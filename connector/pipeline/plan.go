@@ -184,7 +184,7 @@ func (pr *planner) step(ctx context.Context, j job) error {
 	case err != nil:
 		step.Action, step.Reason = ActionFail, err.Error()
 		pr.plan.Steps = append(pr.plan.Steps, step)
-		return nil
+		return nil //nolint:nilerr // the document's fault is in its step
 	case s.same:
 		pr.plan.Keep++
 		return nil

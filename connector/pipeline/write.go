@@ -65,7 +65,6 @@ type write struct {
 	payload [16]byte
 	want    *want
 	noVec   bool
-	written bool
 }
 
 func (x *write) chunk(state ledger.ChunkState) ledger.Chunk {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -72,8 +73,8 @@ func TestBlankIsRefused(t *testing.T) {
 		}
 	}
 	vectors, err := e.Embed(t.Context(), []string{"a", "", "b"})
-	batch, ok := err.(*connector.BatchError)
-	if !ok || len(batch.Items) != 1 || batch.Items[1] == nil || len(vectors) != 3 || vectors[0] == nil || vectors[1] != nil || vectors[2] == nil {
+	var batch *connector.BatchError
+	if !errors.As(err, &batch) || len(batch.Items) != 1 || batch.Items[1] == nil || len(vectors) != 3 || vectors[0] == nil || vectors[1] != nil || vectors[2] == nil {
 		t.Errorf("%v, %v", vectors, err)
 	}
 }

@@ -152,7 +152,7 @@ func (c *cleaner) special(dst []byte, base int, reason connector.DropReason, cha
 			c.inWord = false
 		}
 	}
-	text := ""
+	var text string
 	if reason == connector.DropUndecodable && !c.replacementIsBad {
 		text = escaped(char[0])
 	} else {

@@ -65,7 +65,7 @@ func (t *tree) divide(ctx context.Context, i, opener int, path string, depth int
 		if n == 0 {
 			start = opener
 		}
-		name := path
+		var name string
 		if m.keyEnd > m.keyStart {
 			name = join(path, m.key(t.s))
 			if t.divisible(m) && depth < divideDepth {

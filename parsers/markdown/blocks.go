@@ -35,7 +35,7 @@ func (p *Parser) tree(src []byte) (doc ast.Node, err error) {
 	defer func() {
 		switch v := recover(); {
 		case v == nil:
-		case v == errTooDeep:
+		case v == errTooDeep: //nolint:errorlint // it is recovered, not returned
 			err = errTooDeep
 		default:
 			err = fmt.Errorf("goldmark failed (%v)", v)
