@@ -14,9 +14,10 @@ const cutLonger = 64
 
 // Furthest returns how far a range from i can go, at most to hi, within max
 // tokens: a place j with Count(i, j) <= max. It is hi if all fits; else the
-// last end of a pre-token that fits, where also a grapheme cluster ends; or,
-// where the next pre-token is longer than 64 bytes or the first one does not
-// fit, the last end of a grapheme cluster that fits. It is i if there is none.
+// last end of a pre-token that fits, if a grapheme cluster ends there too; or,
+// where none does, the next pre-token is longer than 64 bytes or the first one
+// does not fit, the last end of a grapheme cluster that fits. It is i if there
+// is none.
 //
 // Counts do not always grow with the range. "Last" means that the next place
 // of its kind does not fit; one further on still may.
@@ -35,12 +36,14 @@ func (r *Ruler) furthest(s *search, i, hi, max int) int {
 	}
 	// Look no further than the longest tokens could go.
 	fit, over := r.bracket(s, i, min(hi, i+max*r.e.vocab.most+1), max)
+	whole := true // no cluster goes over the end of the last pre-token that fits
 	for fit > i && !r.clusterStart(i, fit) {
+		whole = false
 		if fit = r.pre.floor(fit-1, i); !r.fits(s, i, fit, max) {
 			fit = i
 		}
 	}
-	if fit > i && over-fit <= cutLonger {
+	if fit > i && whole && over-fit <= cutLonger {
 		return fit
 	}
 	return r.cut(s, i, fit, over, max)
