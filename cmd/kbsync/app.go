@@ -207,6 +207,7 @@ func (a *app) open(ctx context.Context, progress pipeline.Progress) (*pipeline.P
 	if err != nil {
 		return nil, err
 	}
+	pipeline.LimitMemory(file)
 	return pipeline.Open(ctx, file, a.reg, pipeline.Options{Log: a.logger(), Progress: progress})
 }
 

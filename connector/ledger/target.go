@@ -163,47 +163,74 @@ type Listed struct {
 // write-ahead log can be checkpointed meanwhile.
 const pageRows = 4096
 
-// List yields a source's documents in tree order (connector.TreeKey).
+// List yields a source's documents in tree order (connector.TreeKey). The next page is read while the one before is looked at.
 func (t *Target) List(ctx context.Context, source string) iter.Seq2[Listed, error] {
+	type result struct {
+		rows []Listed
+		err  error
+	}
 	return func(yield func(Listed, error) bool) {
-		src, err := t.l.sourceID(ctx, source)
-		if err != nil {
-			yield(Listed{}, err)
-			return
-		}
-		var after sql.RawBytes
-		last := []byte{}
-		page := make([]Listed, 0, pageRows)
-		for {
-			page = page[:0]
-			rows, err := t.l.read.QueryContext(ctx, "SELECT key, version, epoch, state, chunks FROM docs WHERE target=? AND source=? AND key>? ORDER BY key LIMIT ?", t.id, src, last, pageRows)
-			if err != nil {
-				yield(Listed{}, wrap(t.l.path, "list", err))
-				return
-			}
-			for rows.Next() {
-				var d Listed
-				if err = rows.Scan(&after, &d.Version, &d.Epoch, &d.State, &d.Chunks); err != nil {
-					break
+		ctx, cancel := context.WithCancel(ctx)
+		pages := make(chan result)
+		go func() {
+			defer close(pages)
+			last := []byte{}
+			for more := true; more; {
+				rows, err := t.listPage(ctx, source, last)
+				if more = err == nil && len(rows) == pageRows; more {
+					last = []byte(rows[len(rows)-1].Key)
 				}
-				d.Key = string(after)
-				page = append(page, d)
-			}
-			if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
-				yield(Listed{}, wrap(t.l.path, "list", err))
-				return
-			}
-			if len(page) == 0 {
-				return
-			}
-			last = []byte(page[len(page)-1].Key)
-			for i := range page {
-				if !yield(page[i], nil) {
+				select {
+				case pages <- result{rows, err}:
+				case <-ctx.Done():
 					return
 				}
 			}
+		}()
+		defer func() {
+			cancel()
+			for range pages { // joins the reader
+			}
+		}()
+		for page := range pages {
+			for i := range page.rows {
+				if !yield(page.rows[i], nil) {
+					return
+				}
+			}
+			if page.err != nil {
+				yield(Listed{}, page.err)
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Listed{}, context.Cause(ctx))
 		}
 	}
+}
+
+// listPage reads the rows behind a key.
+func (t *Target) listPage(ctx context.Context, source string, after []byte) (page []Listed, err error) {
+	src, err := t.l.sourceID(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.l.read.QueryContext(ctx, "SELECT key, version, epoch, state, chunks FROM docs WHERE target=? AND source=? AND key>? ORDER BY key LIMIT ?", t.id, src, after, pageRows)
+	if err != nil {
+		return nil, wrap(t.l.path, "list", err)
+	}
+	defer func() { err = wrap(t.l.path, "list", errors.Join(err, rows.Close())) }()
+	page = make([]Listed, 0, pageRows)
+	var key sql.RawBytes
+	for rows.Next() {
+		var d Listed
+		if err := rows.Scan(&key, &d.Version, &d.Epoch, &d.State, &d.Chunks); err != nil {
+			return nil, err
+		}
+		d.Key = string(key)
+		page = append(page, d)
+	}
+	return page, rows.Err()
 }
 
 const docColumns = "s.name, d.key, d.version, d.epoch, d.state, d.n, d.doc, d.raw, d.fingerprint, d.chunks, d.modified, d.run, d.facts, d.note"

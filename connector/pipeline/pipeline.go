@@ -173,9 +173,6 @@ func (p *Pipeline) checkFit() error {
 		return UsageErrorf("embedder %s gives %d dimensions, but the sink takes at most %d: choose fewer dimensions or another sink",
 			p.model.Name, p.model.Dimensions, caps.MaxDimensions)
 	}
-	if p.file.Dedup == "near" {
-		return UsageErrorf("dedup: near is not in this build: choose none or exact")
-	}
 	return nil
 }
 

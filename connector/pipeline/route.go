@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
@@ -20,6 +23,7 @@ type facts struct {
 	Language  string         `json:"l,omitempty"`
 	Parser    string         `json:"p,omitempty"`
 	Strategy  string         `json:"s,omitempty"` // the built-in choice
+	Params    map[string]any `json:"q,omitempty"` // settings of the built-in choice
 	Skip      string         `json:"k,omitempty"`
 	Degraded  string         `json:"d,omitempty"` // why a tree format was read as plain text
 	Size      int64          `json:"z"`
@@ -54,12 +58,18 @@ type router struct {
 	rules   []config.Rule
 	routes  []*route          // by rule; nil where the rule adds metadata alone
 	builtin map[string]*route // by strategy kind
-	epoch   int64             // changes with anything that could change a fingerprint
-	global  string            // the part of every fingerprint that no rule changes
+	open    func(kind string, params map[string]any) (*route, error)
+	mu      sync.Mutex // guards builtin, which grows with the settings that detection asks for
+	epoch   int64      // changes with anything that could change a fingerprint
+	global  string     // the part of every fingerprint that no rule changes
 }
 
 func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
+	if p.file.Dedup == "near" {
+		return nil, UsageErrorf("dedup: near is not in this build: choose none or exact")
+	}
 	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}}
+	r.open = func(kind string, params map[string]any) (*route, error) { return p.openBuiltin(ctx, kind, params) }
 	var errs []error
 	infos := []connector.ParserInfo{}
 	for _, kind := range p.reg.Parsers.Kinds() {
@@ -90,13 +100,11 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		r.routes = append(r.routes, rt)
 	}
 	for _, kind := range p.reg.Strategies.Kinds() {
-		plugin, _ := p.reg.Strategies.Get(kind)
-		rt, err := p.openRoute(ctx, kind, plugin.Config())
+		rt, err := p.openBuiltin(ctx, kind, nil)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("built-in rule for %s: %w", kind, err))
+			errs = append(errs, err)
 			continue
 		}
-		rt.rule, rt.ruleIndex = "built-in rule", -1
 		r.builtin[kind] = rt
 		parts = append(parts, rt.fingerprint)
 	}
@@ -113,6 +121,48 @@ func epochOf(hex string) int64 {
 		n = n<<4 | uint64(strings.IndexByte("0123456789abcdef", c))
 	}
 	return int64(n)
+}
+
+// openBuiltin opens a strategy with its defaults and the settings that belong to a type of file.
+func (p *Pipeline) openBuiltin(ctx context.Context, kind string, params map[string]any) (*route, error) {
+	plugin, ok := p.reg.Strategies.Get(kind)
+	if !ok {
+		return nil, fmt.Errorf("no strategy %q in this build", kind)
+	}
+	conf := plugin.Config()
+	if len(params) > 0 {
+		b, err := yaml.Marshal(params)
+		if err == nil {
+			err = yaml.Unmarshal(b, conf)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("built-in rule for %s: %w", kind, err)
+		}
+	}
+	rt, err := p.openRoute(ctx, kind, conf)
+	if err != nil {
+		return nil, fmt.Errorf("built-in rule for %s: %w", kind, err)
+	}
+	rt.rule, rt.ruleIndex = "built-in rule", -1
+	return rt, nil
+}
+
+// builtinFor is the built-in route of a strategy with given settings; each is opened once.
+func (r *router) builtinFor(kind string, params map[string]any) (*route, error) {
+	key := kind
+	if len(params) > 0 {
+		key += digest(params)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rt := r.builtin[key]; rt != nil {
+		return rt, nil
+	}
+	rt, err := r.open(kind, params)
+	if err == nil {
+		r.builtin[key] = rt
+	}
+	return rt, err
 }
 
 func (p *Pipeline) openRoute(ctx context.Context, kind string, conf any) (*route, error) {
@@ -158,9 +208,9 @@ func (r *router) choose(source, path string, f *facts) (*route, error) {
 	if f.Degraded != "" {
 		kind = "recursive"
 	}
-	rt := r.builtin[kind]
-	if rt == nil {
-		return nil, fmt.Errorf("no strategy %q in this build for %s", kind, f.MediaType)
+	rt, err := r.builtinFor(kind, f.Params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.MediaType, err)
 	}
 	return rt.with(extra), nil
 }
@@ -203,7 +253,7 @@ func (f *facts) parser() string {
 // detectFacts looks at the name and the first bytes of a document.
 func detectFacts(doc *connector.Document, head []byte, maxTree int64) (*facts, bool) {
 	t := detect.Detect(doc.Path, doc.MediaType, head)
-	f := &facts{MediaType: t.MediaType, Language: t.Language, Parser: t.Parser, Strategy: t.Strategy, Skip: t.Skip, Size: doc.Size, URI: doc.URI}
+	f := &facts{MediaType: t.MediaType, Language: t.Language, Parser: t.Parser, Strategy: t.Strategy, Params: t.Params, Skip: t.Skip, Size: doc.Size, URI: doc.URI}
 	if t.Tree && maxTree > 0 && doc.Size > maxTree {
 		f.Degraded = fmt.Sprintf("over max_tree_size (%d > %d bytes): read as plain text", doc.Size, maxTree)
 	}

@@ -60,7 +60,7 @@ func (s *sweeper) guard(lst *listing, moved int) error {
 	}
 	lost, had := lst.lost-moved, lst.had+lst.lost
 	switch {
-	case lst.listed == 0 && lst.lost > 0:
+	case lst.listed == 0 && lost > 0:
 		return &GuardError{fmt.Sprintf("source %s lists nothing where there were %d documents: nothing was deleted. "+
 			"If it is really empty, run with --allow-delete", lst.source, had)}
 	case s.p.file.Sync.MaxDelete.Exceeded(lost, had):
