@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/pipeline"
 )
@@ -24,7 +26,12 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("KBSYNC_TEST_CHILD") {
 	case "":
-		os.Exit(m.Run())
+		code := m.Run()
+		if err := goleak.Find(); err != nil { // whatever a run begins, it ends
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
 	case "sync":
 		os.Exit(childSync())
 	case "plain":

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/connector/pipeline"
+	"github.com/kbsync/kbsync/internal/shareddata"
 )
 
 // sinks are the sinks over which the engine's laws are tested.
@@ -254,6 +255,42 @@ func TestOwnFilesAreNoDocuments(t *testing.T) {
 		res := r.sync()
 		if d := res.Documents; d.Added+d.Updated+d.Unchanged != 2 || d.Skipped != 0 { // a.txt and the configuration
 			t.Fatalf("%+v %+v", d, res.Skips)
+		}
+	}
+}
+
+// TestLineOnTopOfALargeDocument: an edit stays local, however long the document.
+func TestLineOnTopOfALargeDocument(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(shareddata.Dir(t), "bench", "en.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, "", "")
+	big := string(text) + string(text)
+	r.write("big.md", big)
+	first := r.sync()
+	r.embeds.Store(0)
+	r.write("big.md", "A line of plain prose that was not there before.\n\n"+big)
+	res := r.sync()
+	t.Logf("%d chunks; the edit: %d embedded, %d written, %d deleted, %d repositioned", first.Chunks.Upserted, r.embeds.Load(),
+		res.Chunks.Upserted, res.Chunks.Deleted, res.Chunks.Repositioned)
+	if r.embeds.Load() > 3 || res.Chunks.Upserted > 3 || res.Chunks.Deleted > 3 {
+		t.Fatalf("%+v, %d embedded", res, r.embeds.Load())
+	}
+}
+
+func TestBlankDocumentAmongMany(t *testing.T) {
+	r := newRig(t, "", "")
+	for i := range 100 {
+		r.write(fmt.Sprintf("%d.md", i), "# T\n\n"+paragraphs(fmt.Sprint(i), 2))
+	}
+	r.write("50.md", "\n \t\n\u00a0\n")
+	if res := r.sync(); res.Documents.Added != 100 || res.Documents.Failed != 0 {
+		t.Fatalf("%+v", res)
+	}
+	for _, rec := range r.export() {
+		if rec.Path == "50.md" || strings.TrimSpace(rec.Content) == "" {
+			t.Fatalf("a blank chunk: %+v", rec)
 		}
 	}
 }
