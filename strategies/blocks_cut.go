@@ -220,7 +220,7 @@ func (k *cutter) code(lo, hi int) {
 	room := k.extraRoom(again)
 	pieces := k.w.m.splitLines(lo, hi, room)
 	if n := len(pieces); fence && n > 1 {
-		k.joinClosing(pieces)
+		k.joinClosing(pieces, room)
 	}
 	for _, p := range pieces {
 		part := k.add(p.Start, p.End)
@@ -236,13 +236,13 @@ func (k *cutter) code(lo, hi int) {
 }
 
 // joinClosing moves the line before the closing fence to it, lest that line of marks be a chunk of its own.
-func (k *cutter) joinClosing(pieces []linePiece) {
+func (k *cutter) joinClosing(pieces []linePiece, room []int) {
 	last, prev := &pieces[len(pieces)-1], &pieces[len(pieces)-2]
 	if t := strings.TrimSpace(k.w.text[last.Start:last.End]); strings.Trim(t, "`~") != "" {
 		return
 	}
 	at := strings.LastIndexByte(strings.TrimRight(k.w.text[prev.Start:prev.End], "\r\n"), '\n')
-	if at >= 0 && !prev.forcedLo && !prev.forcedHi {
+	if at >= 0 && !prev.forcedLo && !prev.forcedHi && k.fits(prev.Start+at+1, last.End, room) {
 		prev.End = prev.Start + at + 1
 		last.Start = prev.End
 	}

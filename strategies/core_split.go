@@ -116,6 +116,9 @@ func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) 
 	if reach >= end && (m.additive || m.fits(start, end, room)) {
 		return cut{at: hi}, true
 	}
+	if !m.additive {
+		reach = m.overMarks(start, reach, end, room)
+	}
 	if c.atoms != nil {
 		if a, ok := inside(c.atoms.keep, reach); ok {
 			if a.Start <= lo {
@@ -144,6 +147,27 @@ func (m *measure) nextFrom(from, lo, hi int, room []int, c cutting) (cut, bool) 
 		reach = min(to-1, reach-1) // a token that reaches over the cut: try the separator before it
 	}
 	return cut{}, false
+}
+
+// overMarks moves reach behind the closing marks that stand there, if they fit: a tokenizer may count "。" to the words after it,
+// and the sentence that ends there would seem not to fit.
+func (m *measure) overMarks(start, reach, end int, room []int) int {
+	const most = 4 // "。」" and the like
+	at := reach
+	for range most {
+		if at >= end || m.text[at] < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(m.text[at:end])
+		if !closes(r) {
+			break
+		}
+		at += n
+	}
+	if at > reach && m.fits(start, at, room) {
+		return at
+	}
+	return reach
 }
 
 // floor is where a piece is full enough to end: behind fill percent of what fits, and min_chars.
@@ -181,22 +205,40 @@ func (c cutting) besideAtom(at, lo, stop int) int {
 // forcedCut cuts text in which no separator fits: between two words of Unicode (UAX #29) if the one that is too much fits a
 // piece of its own; else at the last grapheme boundary up to which text[lo:] fits; inside a cluster that alone is too
 // long, at the last character boundary; and after one character in any case. It is forced if it goes through a word or an address.
+//
+// A word or an address that fits the caps though not room is a piece of its own, at the cost of the context above it.
 func (m *measure) forcedCut(lo, hi int, room []int) cut {
 	reach := m.furthest(lo, hi, room)
-	link, end := urlAround(m.text, lo, reach, hi)
-	if link > lo && m.fits(link, end, room) && m.fits(lo, link, room) {
-		return cut{at: link, level: levelNone}
+	look := reach
+	if !m.additive {
+		look += pretokenSight // furthest may stop before a pre-token of which a part fits
 	}
-	ends := wordEnds(m.text, lo, reach, hi)
-	for k := len(ends) - 2; k >= 0; k-- { // counts do not always grow with the text: the last end up to reach may not fit
-		at := ends[k]
-		if graphemeFloor(m.text, lo, at) < at || !m.fits(lo, at, room) {
-			continue
+	ends := wordEnds(m.text, lo, look, hi)
+	k := len(ends) - 1 // counts do not always grow with the text: find the last end that fits
+	for k >= 0 && (graphemeFloor(m.text, lo, ends[k]) < ends[k] || !m.fits(lo, ends[k], room)) {
+		k--
+	}
+	if k >= 0 {
+		reach = max(reach, ends[k])
+	}
+	link, end := urlAround(m.text, lo, reach, hi)
+	if link < end && m.fits(link, end, nil) {
+		if link > lo && m.fits(lo, link, room) {
+			return cut{at: link, level: levelNone}
+		} else if link == lo {
+			return cut{at: end, level: levelNone}
 		}
-		if from, to := trimSpan(m.text, at, ends[k+1]); from == to || m.fits(from, to, room) {
-			return cut{at: at, level: levelNone, forced: link < at && at < end}
+	}
+	if k >= 0 {
+		from, to := ends[k], hi
+		if k+1 < len(ends) {
+			to = ends[k+1]
 		}
-		break
+		if from, to := trimSpan(m.text, from, to); from == to || m.fits(from, to, nil) {
+			return cut{at: ends[k], level: levelNone, forced: link < ends[k] && ends[k] < end}
+		}
+	} else if len(ends) > 0 && m.fits(lo, ends[0], nil) {
+		return cut{at: ends[0], level: levelNone, forced: link < ends[0] && ends[0] < end}
 	}
 	at, _ := m.clusterCut(lo, hi, reach, room)
 	return cut{at: at, level: levelNone, forced: !slices.Contains(ends, at) || link < at && at < end}
@@ -229,16 +271,26 @@ func urlAround(text string, lo, p, hi int) (from, to int) {
 	for from > 0 && p-from < 16*wordSight && urlByte(text[from-1]) {
 		from--
 	}
-	scheme := strings.Index(text[from:min(len(text), p+len("https://"))], "://")
-	if scheme < 0 {
-		return 0, 0
+	for run := text[from:min(len(text), p+len("https://"))]; ; {
+		scheme := strings.Index(run, "://")
+		if scheme < 0 {
+			return 0, 0
+		}
+		if name := schemeOf(run[:scheme]); name != "" {
+			from += scheme - len(name)
+			break
+		}
+		from += scheme + 1
+		run = run[scheme+1:]
 	}
-	name := schemeOf(text[from : from+scheme])
-	if from += scheme - len(name); name == "" || from >= p {
+	if from >= p {
 		return 0, 0
 	}
 	for to < hi && to-p < wordSight && urlByte(text[to]) {
 		to++
+	}
+	for to > p && strings.IndexByte(".,;:!?)]}'*_", text[to-1]) >= 0 { // marks of the sentence around it
+		to--
 	}
 	if to == p {
 		return 0, 0
@@ -258,6 +310,9 @@ func schemeOf(s string) string {
 
 // urlByte tells the characters of web addresses (RFC 3986), which no blank space, quote or angle bracket is.
 func urlByte(c byte) bool { return c > ' ' && c < 0x7F && c != '"' && c != '<' && c != '>' }
+
+// pretokenSight is the length of what furthest takes or leaves whole.
+const pretokenSight = 64
 
 // wordSight is how far behind a cut the end of a word is looked for.
 const wordSight = 256
@@ -381,6 +436,9 @@ func (m *measure) splitSentences(lo, hi int, room []int) []piece {
 			return append(out, piece{Span: connector.Span{Start: lo, End: hi}})
 		}
 		reach := m.furthest(start, end, room)
+		if !m.additive {
+			reach = m.overMarks(start, reach, end, room)
+		}
 		cut := lo
 		for next := lo; next < hi; {
 			next = sentences.Next(m.text[:hi], next)

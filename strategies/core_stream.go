@@ -193,12 +193,13 @@ func (s *stream) fitting(m *measure) *atomSet {
 	sort.SliceStable(s.atoms, func(i, k int) bool { return s.atoms[i].Start < s.atoms[k].Start })
 	end := 0
 	for _, a := range s.atoms {
+		cut := a.Start < s.base // its start is gone, so a chunk has ended inside it: it is big, whatever is left
 		a.Start, a.End = max(a.Start-s.base, 0), a.End-s.base
 		if a.End <= end {
 			continue // inside one that is kept
 		}
 		known := min(a.End, len(s.text))
-		if from, to := trimSpan(s.text, a.Start, known); m.fits(from, to, nil) {
+		if from, to := trimSpan(s.text, a.Start, known); !cut && m.fits(from, to, nil) {
 			set.keep = append(set.keep, a)
 			end = a.End
 		} else {
@@ -287,7 +288,7 @@ func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
 			Text:  s.text[start:end],
 			Spans: []connector.Span{{Start: s.base + start, End: s.base + end}},
 		}
-		chunk.ForcedSplit = got.forced || s.open || c.atoms != nil && (cutsBig(c.atoms, start) || cutsBig(c.atoms, end))
+		chunk.ForcedSplit = got.forced || s.open || c.atoms != nil && (s.cutsBig(c.atoms, start) || s.cutsBig(c.atoms, end))
 		chunk.Headings, chunk.Page = s.markAt(s.base + skipBlank(s.text, max(start, s.pos), end))
 		if !s.yield(chunk, nil) {
 			s.closed = true
@@ -304,9 +305,14 @@ func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
 	return true
 }
 
-func cutsBig(set *atomSet, p int) bool {
+// cutsBig tells that p parts the text of an atom; blank space at its ends is no text.
+func (s *stream) cutsBig(set *atomSet, p int) bool {
 	a, ok := inside(set.big, p)
-	return ok && a.Start < p
+	if !ok {
+		return false
+	}
+	stop := min(a.End, len(s.text))
+	return skipBlank(s.text, a.Start, p) < p && skipBlank(s.text, p, stop) < stop
 }
 
 // markAt is the breadcrumb and the page at a position of the parsed text.

@@ -223,9 +223,6 @@ func (w *tableWriter) raw(r *tableRow, keys string) {
 	m := w.s.b.measure(r.raw)
 	line, shown := w.f.breadcrumb(w.f.crumb)
 	if lo, hi := trimPiece(r.raw, 0, len(r.raw)); m.fits(lo, hi, nil) {
-		if !w.s.b.fitsWhole(line + r.raw[lo:hi]) {
-			line, shown = "", 0
-		}
 		w.rawPiece(r, lo, hi, line, shown, false)
 		return
 	}
@@ -246,6 +243,9 @@ func (w *tableWriter) raw(r *tableRow, keys string) {
 
 // rawPiece emits r.raw[lo:hi].
 func (w *tableWriter) rawPiece(r *tableRow, lo, hi int, context string, shown int, forced bool) {
+	if context != "" && !w.s.b.fitsWhole(context+r.raw[lo:hi]) { // a word that leaves no room
+		context, shown = "", 0
+	}
 	out := w.chunkOf([]tableRow{*r}, r.raw[lo:hi])
 	out.Spans = []connector.Span{{Start: r.span.Start + lo, End: r.span.Start + hi}}
 	out.Context, out.ForcedSplit = context, forced

@@ -141,7 +141,7 @@ func WideStop(text string, p int) int {
 	if q := p + n; q < len(text) && (wideMark(text, q) > 0 || text[q] == '!' || text[q] == '?') {
 		return 0
 	}
-	if text[p:p+n] == "．" && unicode.IsDigit(lastRune(text, p)) { // a decimal point or a list number
+	if text[p:p+n] == "．" && (unicode.IsDigit(lastRune(text, p)) || inWord(text, p, p+n)) { // a decimal point, a list number, an initial
 		return 0
 	}
 	end := closers(text, p+n)
@@ -158,6 +158,14 @@ func WideStop(text string, p int) int {
 		}
 	}
 	return end
+}
+
+// inWord tells that the mark text[p:q] stands between two letters of scripts that write words apart (UAX #29, WB6 and WB7).
+func inWord(text string, p, q int) bool {
+	before := lastRune(text, p)
+	after, _ := utf8.DecodeRuneInString(text[q:])
+	return unicode.IsLetter(before) && unicode.IsLetter(after) &&
+		!unicode.In(before, unicode.Han, unicode.Hiragana, unicode.Katakana) && !unicode.In(after, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 // onlyEllipsis tells whether the mark at p is an ellipsis that no other mark stands before.
