@@ -68,8 +68,12 @@ func openVariants(t *testing.T) map[string]connector.Strategy {
 	return open
 }
 
-// large is the size above which a file is cut once by each setting, not several times at once.
-const large = 200_000
+// large is the size above which a file is cut once by each setting, not several times at once; veryLarge is the one above which only the
+// default settings are tried, unless KBSYNC_LAWS=full asks for all.
+const (
+	large     = 200_000
+	veryLarge = 1_000_000
+)
 
 // TestLawsOverRealDocuments holds every parser and every strategy to the laws over every real document that a parser claims.
 func TestLawsOverRealDocuments(t *testing.T) {
@@ -111,7 +115,7 @@ func TestLawsOverRealDocuments(t *testing.T) {
 			for name, s := range strategies {
 				check := strategytest.Check
 				if len(data) > large {
-					if testing.Short() && strings.Contains(name, ":") {
+					if len(data) > veryLarge && !strings.HasSuffix(name, " {}") && os.Getenv("KBSYNC_LAWS") != "full" {
 						continue
 					}
 					check = func(s connector.Strategy, in strategytest.Input) []error {
