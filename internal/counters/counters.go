@@ -8,23 +8,40 @@ import (
 	"github.com/kbsync/kbsync/internal/tokens"
 )
 
-// Named gives the counter "chars", "cl100k" or "o200k". Loading an encoding for the first time takes a moment; it stays in memory.
+// Named gives the counter "chars", "cl100k" or "o200k". An encoding is loaded when something is first counted in it, which takes a moment; it
+// stays in memory.
 func Named(name string) (connector.Counter, error) {
 	switch name {
 	case "chars":
 		return Chars{}, nil
 	case "cl100k", "o200k":
-		e, err := tokens.Get(name)
-		if err != nil {
-			return nil, fmt.Errorf("counters: %w", err)
-		}
-		return encoding{e}, nil
+		return encoding(name), nil
 	}
 	return nil, fmt.Errorf("counters: no unit %q: choose chars, cl100k or o200k", name)
 }
 
-// encoding adapts an encoding to the contract.
-type encoding struct{ *tokens.Encoding }
+// encoding adapts an encoding, by its name, to the contract.
+type encoding string
+
+var _ connector.Counter = encoding("")
+
+// Name is "cl100k" or "o200k".
+func (e encoding) Name() string { return string(e) }
+
+// Count is the number of tokens of text.
+func (e encoding) Count(text string) int { return e.load().Count(text) }
 
 // Ruler counts by the token sums of one pass.
-func (e encoding) Ruler(text string) connector.Ruler { return e.Encoding.Ruler(text) }
+func (e encoding) Ruler(text string) connector.Ruler { return e.load().Ruler(text) }
+
+// Offsets is where each token of text ends.
+func (e encoding) Offsets(text string) []int32 { return e.load().Offsets(text) }
+
+// load gives the encoding. Its vocabulary is part of the program, so it fails only where the program is broken.
+func (e encoding) load() *tokens.Encoding {
+	enc, err := tokens.Get(string(e))
+	if err != nil {
+		panic(fmt.Sprintf("counters: %v", err))
+	}
+	return enc
+}
