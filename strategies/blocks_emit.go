@@ -107,7 +107,11 @@ func (w *window) emit(d *draft) {
 	text := w.text[d.lo:d.hi]
 	line, shown := w.f.breadcrumb(c)
 	x := d.extra
-	if (line != "" || x != nil) && !w.holds(d, c, text, line) {
+	var tokens int
+	var unit string
+	if (line == "" && x == nil) || w.holds(d, c, text, line) {
+		tokens, unit = w.m.tokens(d.lo, d.hi, w.f.roomBelow(c, x))
+	} else {
 		line, shown, x = w.f.squeeze(c, x, text)
 	}
 	if d.pinned && c != nil && shown < c.depth {
@@ -119,6 +123,8 @@ func (w *window) emit(d *draft) {
 		Spans:       []connector.Span{{Start: w.base + d.lo, End: w.base + d.hi}},
 		Headings:    d.crumb.path(),
 		ForcedSplit: d.forced,
+		Tokens:      tokens,
+		TokenUnit:   unit,
 	}
 	if x != nil {
 		chunk.Context += x.text

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -298,6 +299,33 @@ func (m *measure) ruler(k int) ranger {
 
 // size is the size of text[i:j] in the primary unit.
 func (m *measure) size(i, j int) int { return m.ruler(0).Count(i, j) }
+
+// tokens is the exact size of text[i:j] in tokens, and their name, below a context that leaves room; 0 if no ruler for tokens has
+// been made, or if the sizes of context and text may not add up (see budget.room).
+func (m *measure) tokens(i, j int, room []int) (n int, unit string) {
+	for k := len(m.rulers) - 1; k >= 0; k-- { // the model's own cap is the last
+		c := m.b.caps[k]
+		name := c.Counter.Name()
+		if m.rulers[k] == nil || name == unitChars {
+			continue
+		}
+		used := 0
+		if room != nil {
+			switch first := m.text[i]; {
+			case first <= ' ', first >= utf8.RuneSelf && spaceStart(m.text[i:j]), name == "o200k" && first == '/':
+				return 0, ""
+			case name == "cl100k":
+				used = c.Max - room[k]
+			case name == "o200k":
+				used = c.Max - room[k] - 1
+			default:
+				return 0, ""
+			}
+		}
+		return used + m.rulers[k].Count(i, j), name
+	}
+	return 0, ""
+}
 
 // limit is what may be used of cap k.
 func (m *measure) limit(k int, room []int) int {

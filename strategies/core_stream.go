@@ -288,6 +288,7 @@ func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
 			Text:  s.text[start:end],
 			Spans: []connector.Span{{Start: s.base + start, End: s.base + end}},
 		}
+		chunk.Tokens, chunk.TokenUnit = m.tokens(start, end, nil)
 		chunk.ForcedSplit = got.forced || s.open || c.atoms != nil && (s.cutsBig(c.atoms, start) || s.cutsBig(c.atoms, end))
 		chunk.Headings, chunk.Page = s.markAt(s.base + skipBlank(s.text, max(start, s.pos), end))
 		if !s.yield(chunk, nil) {

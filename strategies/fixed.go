@@ -127,6 +127,7 @@ func (w *windows) process(final bool) bool {
 		}
 		if start < end {
 			chunk := connector.Chunk{Text: w.text[start:end], Spans: []connector.Span{{Start: w.base + start, End: w.base + end}}}
+			chunk.Tokens, chunk.TokenUnit = m.tokens(start, end, nil)
 			if !w.yield(chunk, nil) {
 				return false
 			}

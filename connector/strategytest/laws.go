@@ -152,14 +152,18 @@ func parents(f *faults, chunks []connector.Chunk) {
 	}
 }
 
-// hardCap is law 2, counted afresh over the embedded text.
+// hardCap is law 2, counted afresh over the embedded text, and that a count which a chunk brings along is right.
 func hardCap(f *faults, info connector.StrategyInfo, chunks []connector.Chunk) {
 	for i := range chunks {
 		if chunks[i].StoreOnly {
 			continue
 		}
 		for _, limit := range info.Caps {
-			if n := limit.Counter.Count(chunks[i].EmbedText()); n > limit.Max {
+			n := limit.Counter.Count(chunks[i].EmbedText())
+			if limit.Counter.Name() == chunks[i].TokenUnit && n != chunks[i].Tokens {
+				f.add("tokens", "chunk %d says that it has %d %s, and has %d: %q", i, chunks[i].Tokens, chunks[i].TokenUnit, n, clip(chunks[i].EmbedText()))
+			}
+			if n > limit.Max {
 				f.add("law 2", "chunk %d has %d %s, the cap is %d: %q", i, n, limit.Counter.Name(), limit.Max, clip(chunks[i].EmbedText()))
 			}
 		}
