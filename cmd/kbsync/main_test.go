@@ -36,12 +36,16 @@ func TestScripts(t *testing.T) {
 			"gendocs":   genDocs,
 			"interrupt": interrupt,
 			"badname":   badName,
+			"settle":    settle,
 		},
 		UpdateScripts:       *update,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 	})
 }
+
+// settle waits until no file counts as modified a moment ago: such files are read again by the next sync.
+func settle(*testscript.TestScript, bool, []string) { time.Sleep(2100 * time.Millisecond) }
 
 // exits CODE COMMAND…: runs the command, which must end with exactly that code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
