@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 	if !slices.Equal(be.Indexes(), []int{2, 7}) || !strings.Contains(be.Error(), "item 2: two; item 7: seven") {
 		t.Error(be)
 	}
-	if c := Chunk{Context: "A > B\n", Text: "body"}; c.EmbedText() != "A > B\nbody" {
+	if c := (Chunk{Context: "A > B\n", Text: "body"}); c.EmbedText() != "A > B\nbody" {
 		t.Error(c.EmbedText())
 	}
 }

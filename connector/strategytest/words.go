@@ -30,6 +30,7 @@ func urls(text string) []connector.Span {
 func wordsWhole(f *faults, info connector.StrategyInfo, in Input, text string, chunks []connector.Chunk) {
 	links := urls(text)
 	breaks := boundaries(text, links)
+	clusters := clusterEnds(text)
 	var word connector.Span
 	atoms := atomsOf(in.Elements)
 	over := map[connector.Span]bool{} // what is over a cap by itself: a word of 100 KB is counted once
@@ -76,7 +77,7 @@ func wordsWhole(f *faults, info connector.StrategyInfo, in Input, text string, c
 				f.add("law 2", "chunk %d cuts the %s %q, which is over the cap, and is not marked as a forced split", i, thing.what, clip(text[thing.span.Start:thing.span.End]))
 			}
 		}
-		if cl, ok := cluster(text, p); ok && fits(c, cl) {
+		if cl := clusters.around(p, text); !clusters.at(p) && fits(c, cl) {
 			f.add("law 3", "chunk %d cuts the grapheme cluster %q", i, text[cl.Start:cl.End])
 		}
 		return cut
@@ -156,23 +157,16 @@ func boundaries(text string, links []connector.Span) marks {
 	return m
 }
 
-// cluster is the grapheme cluster that p is inside of, if any. It looks at the line around p, or a part of it.
-func cluster(text string, p int) (connector.Span, bool) {
-	if text[p] < 0x80 && text[p-1] < 0x80 {
-		return connector.Span{Start: p - 1, End: p + 1}, text[p-1] == '\r' && text[p] == '\n'
+// clusterEnds is the set of boundaries of grapheme clusters.
+func clusterEnds(text string) marks {
+	m := make(marks, len(text)/64+1)
+	p := 0
+	for it := graphemes.FromString(text); it.Next(); {
+		m[p>>6] |= 1 << (p & 63)
+		p += len(it.Value())
 	}
-	from := p
-	for n := 0; from > 0 && n < 4096 && text[from-1] != '\n'; n++ {
-		from--
-	}
-	for at, it := from, graphemes.FromString(text[from:min(len(text), p+4096)]); it.Next(); {
-		next := at + len(it.Value())
-		if next > p {
-			return connector.Span{Start: at, End: next}, at < p
-		}
-		at = next
-	}
-	return connector.Span{}, false
+	m[p>>6] |= 1 << (p & 63)
+	return m
 }
 
 // inside finds the span, of a list in order, that p is strictly inside of.
