@@ -62,7 +62,7 @@ type Source interface {
 // TreeKey maps a path to a string whose byte order is the tree order of paths: "/" sorts below
 // every other byte. It is injective.
 func TreeKey(path string) string {
-	if strings.IndexByte(path, '\x01') < 0 && strings.IndexByte(path, '\x02') < 0 {
+	if strings.IndexByte(path, '\x01') < 0 && strings.IndexByte(path, '\x02') < 0 && strings.IndexByte(path, '\x00') < 0 {
 		return strings.ReplaceAll(path, "/", "\x01")
 	}
 	b := make([]byte, 0, len(path)+8)
@@ -70,7 +70,7 @@ func TreeKey(path string) string {
 		switch c := path[i]; c {
 		case '/':
 			b = append(b, 1)
-		case 1, 2:
+		case 0, 1, 2:
 			b = append(b, 2, c)
 		default:
 			b = append(b, c)
