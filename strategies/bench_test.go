@@ -54,6 +54,7 @@ func BenchmarkStrategy(b *testing.B) {
 		s := mustOpen(b, c.plugin, c.config)
 		for _, lang := range []string{"en", "zh"} {
 			text := benchText(b, lang)
+			chunksOf(b, s, textElements(text[:4096])) // encodings load when first used
 			b.Run(c.name+"/"+lang, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				b.ReportAllocs()

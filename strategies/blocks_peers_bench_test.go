@@ -101,6 +101,7 @@ func BenchmarkMarkdownPeer(b *testing.B) {
 // reportRate runs a benchmark's body and reports its rate by processor time.
 func reportRate(b *testing.B, size int, body func()) {
 	b.Helper()
+	body() // encodings load when first used
 	var spent time.Duration
 	for b.Loop() {
 		before := cpuTime(b)
