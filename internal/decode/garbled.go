@@ -26,13 +26,16 @@ func looksGarbled(text string) bool {
 		var raw []byte
 		ok := true
 		for j < len(text) && text[j] >= utf8.RuneSelf {
+			if !ok { // Han, say: only the end of the run matters
+				j++
+				continue
+			}
 			r, size := utf8.DecodeRuneInString(text[j:])
 			b, fits := charmap.Windows1252.EncodeRune(r)
 			if !fits && r >= 0x80 && r < 0xA0 {
 				b, fits = byte(r), true
 			}
-			ok = ok && fits
-			if ok {
+			if ok = fits; ok {
 				raw = append(raw, b)
 			}
 			j += size
