@@ -43,9 +43,10 @@ func (p *Parser) elements(text string) ([]connector.Element, error) {
 	if len(blocks) == 0 { // nothing but blank lines
 		blocks = []connector.Element{{Kind: connector.KindText, Text: b.text, Span: connector.Span{End: len(b.text)}}}
 	}
-	if size > 0 {
-		shift(blocks, size)
+	if size == 0 {
+		return blocks, nil
 	}
+	shift(blocks, size)
 	return append(els, blocks...), nil
 }
 
