@@ -44,13 +44,17 @@ func Define[C, E, T any](kind, doc string, defaults C, open func(ctx context.Con
 	}
 }
 
-// SourcePlugin and the others are the plugin kinds.
 type (
-	SourcePlugin   = Plugin[Env, Source]
-	ParserPlugin   = Plugin[Env, Parser]
+	// SourcePlugin opens a Source.
+	SourcePlugin = Plugin[Env, Source]
+	// ParserPlugin opens a Parser.
+	ParserPlugin = Plugin[Env, Parser]
+	// StrategyPlugin opens a Strategy.
 	StrategyPlugin = Plugin[StrategyEnv, Strategy]
+	// EmbedderPlugin opens an Embedder.
 	EmbedderPlugin = Plugin[Env, Embedder]
-	SinkPlugin     = Plugin[Env, Sink]
+	// SinkPlugin opens a Sink.
+	SinkPlugin = Plugin[Env, Sink]
 )
 
 // Registry is the explicit list of the plugins of a program.

@@ -16,10 +16,10 @@ import (
 //   - A budget holds the hard caps. caps[0] is in the primary unit, the one that overlap is given in.
 //   - budget.measure makes one pass over a text and gives a measure: sizes of byte ranges, for every cap, without
 //     encoding anything again. Room is a slice with what may be used of each cap; nil means whole caps.
-//   - measure.splitText and splitSentences cut a range into pieces that tile it. Blank space at the ends of a piece
+//   - measure.next finds where the piece that starts at a place ends; pieces tile the text. Blank space at the ends of a piece
 //     counts for nothing: what fits is the piece after trimSpan, and that is what becomes a chunk's text. A piece may
 //     be blank altogether; callers skip it.
-//   - measure.anchors picks the places where packing starts afresh, so that an edit moves chunk ends nearby only.
+//   - the anchorer picks the places where packing starts afresh, so that an edit moves chunk ends nearby only.
 
 // Sizing is the part of every strategy's configuration that bounds chunks.
 type Sizing struct {
@@ -386,10 +386,4 @@ func (r slowRanger) Furthest(i, hi, limit int) int {
 		}
 	}
 	return lo
-}
-
-// piece is a part of a text. Forced says that its start or its end lies inside a word or an atom.
-type piece struct {
-	connector.Span
-	forced bool
 }

@@ -76,25 +76,6 @@ func (a *anchorer) advance(x int) {
 // anchorRadius is the reach of anchors in the primary unit.
 func (b *budget) anchorRadius() int { return max(1, (b.caps[0].Max-b.overlap)*anchorReach/10) }
 
-// anchors returns those of the places at (ascending positions in the text where blocks start) at which packing starts afresh.
-// The text before the first and behind the last place counts for the distances.
-func (m *measure) anchors(at []int) []int {
-	if len(at) == 0 {
-		return nil
-	}
-	a := anchorer{reach: m.b.anchorRadius()}
-	x, last, wide := 0, 0, 0
-	for _, p := range at {
-		c := candidate{at: p}
-		c.key, wide = keyAround(m.text, p, 0)
-		x += m.b.roughly(p-last, wide)
-		last, c.x = p, x
-		a.add(c)
-	}
-	a.advance(x + m.b.roughly(len(m.text)-last, wide))
-	return a.found
-}
-
 // keyAround orders candidates: by the kind of separator, then by a hash of the text around them. wide is how many of the
 // 64 bytes around are beyond ASCII.
 func keyAround(text string, p int, kind uint64) (key uint64, wide int) {
@@ -188,10 +169,4 @@ func (l *lineScan) sentences(text string, end, limit int, final bool, yield func
 	}
 	l.pos = end - 1 // at the line end
 	return true
-}
-
-// anchorKey is the key of keyAround.
-func anchorKey(text string, p int, kind uint64) uint64 {
-	key, _ := keyAround(text, p, kind)
-	return key
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 
 	"github.com/kbsync/kbsync/connector"
-	"github.com/kbsync/kbsync/internal/sentences"
 )
 
 // trimSpan drops blank space at the end of text[lo:hi] and blank lines at its start; the first line keeps its
@@ -408,55 +407,6 @@ func graphemeCeil(text string, lo, hi int) int {
 	return lo + len(it.Value())
 }
 
-// splitText cuts text[lo:hi) into pieces that tile it, each of which fits room once trimmed, at the best separators
-// that fit.
-func (m *measure) splitText(lo, hi int, room []int, seps *separators) []piece {
-	var out []piece
-	c := cutting{seps: seps, fill: minFill}
-	open := false // the last cut went through a word
-	for lo < hi {
-		got := m.next(lo, hi, room, c)
-		out = append(out, piece{Span: connector.Span{Start: lo, End: got.at}, forced: got.forced || open})
-		lo, open = got.at, got.forced
-	}
-	return out
-}
-
 // minFill is the percentage of what fits that a piece takes before a better separator may end it. A tenth keeps a
 // short heading together with the text below it. (Chroma's evaluation prefers less to more.)
 const minFill = 10
-
-// splitSentences is splitText that packs whole sentences and cuts inside one only if it is too long by itself.
-func (m *measure) splitSentences(lo, hi int, room []int) []piece {
-	var out []piece
-	seps := defaultSeparators()
-	for lo < hi {
-		start, end := trimSpan(m.text, lo, hi)
-		if start == end {
-			return append(out, piece{Span: connector.Span{Start: lo, End: hi}})
-		}
-		reach := m.furthest(start, end, room)
-		if !m.additive {
-			reach = m.overMarks(start, reach, end, room)
-		}
-		cut := lo
-		for next := lo; next < hi; {
-			next = sentences.Next(m.text[:hi], next)
-			_, to := trimSpan(m.text, lo, next)
-			if to > reach || !m.fits(start, to, room) {
-				if cut == lo { // one sentence that is too long
-					out = append(out, m.splitText(lo, next, room, seps)...)
-					cut = next
-				}
-				break
-			}
-			if cut == lo {
-				out = append(out, piece{})
-			}
-			cut = next
-			out[len(out)-1].Span = connector.Span{Start: lo, End: cut}
-		}
-		lo = cut
-	}
-	return out
-}

@@ -127,7 +127,6 @@ type tableHead struct {
 	page    int
 	caption string
 	keys    map[int]bool
-	told    bool // a chunk has the header's place among its context spans
 }
 
 // tableRow is a row as it is written.
