@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -80,7 +81,16 @@ func (w *tableWriter) chunk() {
 		sum += next.size
 		n++
 	}
-	w.write(rows, w.text(rows), "")
+	text := w.text(rows)
+	if strings.TrimSpace(text) == "" { // rows without a value: they stand as they are
+		for i := range rows[repeated:] {
+			w.raw(&rows[repeated+i], "")
+		}
+		w.pop(n)
+		w.tail = nil
+		return
+	}
+	w.write(rows, text, "")
 	w.tail = rows[repeated:]
 	w.pop(n)
 }
