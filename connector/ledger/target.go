@@ -222,12 +222,18 @@ func (t *Target) listPage(ctx context.Context, source string, after []byte) (pag
 	defer func() { err = wrap(t.l.path, "list", errors.Join(err, rows.Close())) }()
 	page = make([]Listed, 0, pageRows)
 	var key sql.RawBytes
+	var version string
+	var epoch, state, chunks any // numbers scanned into any are taken as they are; into an int they go through their decimal form
 	for rows.Next() {
-		var d Listed
-		if err := rows.Scan(&key, &d.Version, &d.Epoch, &d.State, &d.Chunks); err != nil {
+		if err := rows.Scan(&key, &version, &epoch, &state, &chunks); err != nil {
 			return nil, err
 		}
-		d.Key = string(key)
+		d := Listed{Key: string(key), Version: version}
+		d.Epoch, _ = epoch.(int64)
+		n, _ := state.(int64)
+		d.State = State(n)
+		n, _ = chunks.(int64)
+		d.Chunks = int(n)
 		page = append(page, d)
 	}
 	return page, rows.Err()
