@@ -176,10 +176,15 @@ func (r *rig) child(kill int, after time.Duration) (calls int, err error) {
 // scenario is a folder in two versions.
 type scenario struct {
 	rig      *rig
+	large    bool                // one document that goes through the spool, in place of many small ones
 	old, new map[string][]string // chunk ids by document
 }
 
 func (s *scenario) first() {
+	if s.large {
+		s.rig.write("large.txt", paragraphs("large", 2600))
+		return
+	}
 	for _, e := range must(os.ReadDir(s.rig.docs)) {
 		s.rig.remove(e.Name())
 	}
@@ -190,6 +195,10 @@ func (s *scenario) first() {
 
 func (s *scenario) second() {
 	r := s.rig
+	if s.large {
+		r.write("large.txt", "One line more.\n\n"+paragraphs("large", 1400)+paragraphs("other", 1000))
+		return
+	}
 	r.write("0.txt", "One line more.\n\n"+paragraphs("0", 40))
 	r.write("1.txt", paragraphs("1", 5))
 	r.remove("2.txt")
@@ -255,7 +264,7 @@ func killTest(t *testing.T, s *scenario, reset func()) {
 	s.rig.exact()
 	s.new = byDocument(s.rig.export())
 	step := 1
-	if testing.Short() {
+	if testing.Short() || s.large {
 		step = 5
 	}
 	for at := 1; at <= calls; at += step {
@@ -293,6 +302,21 @@ func TestKillAnywhereSQLite(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestKillAnywhereLarge kills runs over a document of so many chunks that they are spooled and written in several windows.
+func TestKillAnywhereLarge(t *testing.T) {
+	r := newRig(t, "", "sink: { sqlite: { path: ./kb.sqlite } }\nrules: [{ strategy: { recursive: { max_tokens: 48, overlap: 0 } } }]")
+	killTest(t, &scenario{rig: r, large: true}, func() {
+		for _, e := range must(os.ReadDir(r.dir)) {
+			if err := os.RemoveAll(filepath.Join(r.dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if n := len(r.export()); n < 1100 {
+		t.Fatalf("%d chunks are too few for a spool", n)
+	}
 }
 
 func TestKillAnywhereRemote(t *testing.T) {
