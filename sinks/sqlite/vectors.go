@@ -112,21 +112,29 @@ func (l layout) decode(b []byte) []float32 {
 }
 
 // dot is the inner product of q with the components in b, summed in an order that depends on len(q) alone: equal
-// vectors get equal scores.
+// vectors get equal scores. Eight sums at a time keep the processor's units busy; array pointers spare the bounds checks.
 func dot(q []float32, b []byte) float32 {
-	var s0, s1, s2, s3 float32
-	for len(q) >= 4 && len(b) >= 16 {
-		s0 += q[0] * math.Float32frombits(binary.LittleEndian.Uint32(b[0:4]))
-		s1 += q[1] * math.Float32frombits(binary.LittleEndian.Uint32(b[4:8]))
-		s2 += q[2] * math.Float32frombits(binary.LittleEndian.Uint32(b[8:12]))
-		s3 += q[3] * math.Float32frombits(binary.LittleEndian.Uint32(b[12:16]))
-		q, b = q[4:], b[16:]
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
+	for len(q) >= 8 && len(b) >= 32 {
+		x, c := (*[8]float32)(q), (*[32]byte)(b)
+		s0 += x[0] * component(c[0:4])
+		s1 += x[1] * component(c[4:8])
+		s2 += x[2] * component(c[8:12])
+		s3 += x[3] * component(c[12:16])
+		s4 += x[4] * component(c[16:20])
+		s5 += x[5] * component(c[20:24])
+		s6 += x[6] * component(c[24:28])
+		s7 += x[7] * component(c[28:32])
+		q, b = q[8:], b[32:]
 	}
 	for i, x := range q {
-		s0 += x * math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		s0 += x * component(b[4*i:])
 	}
-	return (s0 + s1) + (s2 + s3)
+	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 }
+
+// component reads a float32.
+func component(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 
 // squared is the squared Euclidean distance of q from the components in b.
 func squared(q []float32, b []byte) float32 {
