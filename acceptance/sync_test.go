@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kbsync/kbsync/connector/ledger"
 	"github.com/kbsync/kbsync/connector/pipeline"
 	"github.com/kbsync/kbsync/internal/shareddata"
 )
@@ -293,4 +295,49 @@ func TestBlankDocumentAmongMany(t *testing.T) {
 			t.Fatalf("a blank chunk: %+v", rec)
 		}
 	}
+}
+
+// TestRenamedSource: everything moved, so nothing is lost, embedded or doubled.
+func TestRenamedSource(t *testing.T) {
+	r := newRig(t, "", "")
+	for i := range 30 {
+		r.write(fmt.Sprintf("%d.txt", i), paragraphs(fmt.Sprint(i), 3))
+	}
+	r.sync()
+	n := len(r.export())
+	r.embeds.Store(0)
+	r.yaml = strings.Replace(r.yaml, "name: docs", "name: papers", 1)
+	res := r.sync()
+	if res.Documents.Moved != 30 || res.Documents.Added+res.Documents.Deleted != 0 || r.embeds.Load() != 0 || len(r.export()) != n {
+		t.Fatalf("%+v, %d embedded", res, r.embeds.Load())
+	}
+	r.exact()
+}
+
+// TestAnotherBackendIsRefused: a build that lacks a grammar must not cut again what another build cut.
+func TestAnotherBackendIsRefused(t *testing.T) {
+	ctx := context.Background()
+	r := newRig(t, "", "")
+	r.write("a.go", "package a\n\n// F does it.\nfunc F() {}\n")
+	r.write("b.txt", "plain text")
+	r.sync()
+	l, err := ledger.Open(ctx, pipeline.LedgerPath(r.config()), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, err := l.Meta(ctx, "backends")
+	if err == nil && !strings.Contains(noted, `"code"`) {
+		t.Errorf("the backend is not noted: %q", noted)
+	}
+	if err := errors.Join(err, l.SetMeta(ctx, "backends", `{"code":"another"}`), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.trySync(pipeline.SyncOptions{}); pipeline.ExitCode(err) != pipeline.ExitRefused || !strings.Contains(err.Error(), "another") {
+		t.Fatalf("%v", err)
+	}
+	if _, err := r.trySync(pipeline.SyncOptions{AllowRebuild: true}); err != nil {
+		t.Fatal(err)
+	}
+	r.sync() // consent was given once
+	r.exact()
 }

@@ -135,8 +135,10 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkBackends(ctx, l, o, opts.AllowRebuild); err != nil {
-		return nil, err
+	if !opts.AllowRebuild {
+		if err := p.checkBackends(ctx, l, o, false); err != nil {
+			return nil, err
+		}
 	}
 	tokens, err := p.counter("model")
 	if err != nil {

@@ -186,10 +186,23 @@ func (p *Pipeline) checkBackends(ctx context.Context, l *ledger.Ledger, o *opene
 		return err
 	}
 	for kind, was := range before {
-		if is, ok := now[kind]; ok && is != was && !allow {
-			return &GuardError{fmt.Sprintf("%s files were cut with %s and this build has %s: cutting them again would change every chunk. "+
-				"Use a build with %s, or run with --allow-rebuild", kind, was, is, was)}
+		is, ok := now[kind]
+		if !ok || is == was {
+			continue
 		}
+		if allow { // forgotten, and noted anew with the first document that is cut
+			delete(before, kind)
+			b, err := json.Marshal(before)
+			if err == nil {
+				err = l.SetMeta(ctx, backendsKey, string(b))
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		return &GuardError{fmt.Sprintf("%s files were cut with %s and this build has %s: cutting them again would change every chunk. "+
+			"Use a build with %s, or run with --allow-rebuild", kind, was, is, was)}
 	}
 	return nil
 }
