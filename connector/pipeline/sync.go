@@ -185,10 +185,11 @@ func (f *flow) run(ctx context.Context, ls *lister, plan *Plan) ([]*listing, err
 	for range f.p.concurrency() {
 		cutters.Go(func() error {
 			for j := range jobs {
-				if want, ok := plan.version(j.src.name, j.doc.Path); plan != nil && (!ok || want != j.doc.Version) {
+				s, err := f.cutter.stage(cutCtx, j)
+				// What turns out unchanged (it was written a moment before the last run, say) is in no plan.
+				if want, ok := plan.version(j.src.name, j.doc.Path); plan != nil && !s.same && (!ok || want != j.doc.Version) {
 					return &GuardError{fmt.Sprintf("%s changed after the plan was made: plan again", j.doc.Path)}
 				}
-				s, err := f.cutter.stage(cutCtx, j)
 				select {
 				case results <- cutResult{s, err}:
 				case <-cutCtx.Done():
