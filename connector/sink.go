@@ -38,6 +38,13 @@ type SinkCapabilities struct {
 	Modes         []SearchMode
 	// Distance is how vectors are compared: "cosine" (also if empty), "dot" or "l2".
 	Distance string
+	// Layout identifies how records are laid out in a collection, beyond what [Schema] says: the names of fields, whether sparse
+	// vectors are kept. Another layout is another generation. Empty for sinks with one layout.
+	Layout string
+	// Mapping says what becomes of texts and metadata; nil means that everything is stored and filtered as it is.
+	Mapping *Mapping
+	// Policy is what the configuration says about changes of generation.
+	Policy Policy
 	// Payload says that UpdatePayload works; else the engine writes whole points again.
 	Payload bool
 	// Scan says that Scan can list everything.
@@ -54,6 +61,18 @@ type Schema struct {
 	Model      string
 	Dimensions int
 	Distance   string // "cosine", "dot" or "l2"
+	// Layout is that of [SinkCapabilities].
+	Layout string
+}
+
+// Policy says how a changed generation replaces the live one.
+type Policy struct {
+	// InPlace: the collection's real name is the configured one and there is no alias; a change drops it and makes it anew.
+	InPlace bool
+	// Auto is consent in advance to build a changed generation.
+	Auto bool
+	// Keep is how many generations that were live before are kept for a rollback; Sinks without an opinion say 0.
+	Keep int
 }
 
 // Sink is a connection to one vector database. It classifies errors and never retries or batches: the engine does.
@@ -71,6 +90,21 @@ type Sink interface {
 	Promote(ctx context.Context, generation string) error
 	Drop(ctx context.Context, generation string) error
 	Close() error
+}
+
+// Importer is implemented by sinks that can read collections which kbsync did not write.
+type Importer interface {
+	// Foreign yields every item of a collection or table, by its real name or an alias, in any order, each once; an
+	// error of ClassNotFound if there is none.
+	Foreign(ctx context.Context, collection string) iter.Seq2[Foreign, error]
+}
+
+// Foreign is an item of a collection that kbsync did not write.
+type Foreign struct {
+	ID     string
+	Vector []float32 // nil if it has none
+	// Fields are its payload: values of the types that JSON has. Vectors are not among them.
+	Fields map[string]any
 }
 
 // LocalFiles is implemented by sinks that keep their data in files of this machine. A source that lists them does not get
@@ -123,6 +157,8 @@ type Query struct {
 	K      int
 	Filter Filter
 	Fusion Fusion // for hybrid; empty is FusionRelative
+	// Exact asks for a comparison with every vector; sinks that can only answer from their index do that.
+	Exact bool
 }
 
 // Filter is a conjunction of conditions; an empty one matches every point.

@@ -29,6 +29,10 @@ type Options struct {
 	Reopen func(t *testing.T) connector.Sink
 	// SafeIntegers says that whole numbers above 2^53 are beyond the sink, which keeps all numbers as floats.
 	SafeIntegers bool
+	// LooseTies says that the sink chooses freely which of several points with equal scores are among the first k.
+	LooseTies bool
+	// Ignore are goroutines of client libraries that outlive Close.
+	Ignore []goleak.Option
 }
 
 func (o Options) withDefaults() Options {
@@ -56,7 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) connector.Sink, opts Options) {
 			before := goleak.IgnoreCurrent()
 			s := open(t)
 			check(t.Context(), t, r, s, opts, func() connector.Sink { return opts.Reopen(t) })
-			goleak.VerifyNone(t, before)
+			goleak.VerifyNone(t, append(opts.Ignore, before)...)
 		})
 	}
 }
@@ -102,7 +106,7 @@ func check(ctx context.Context, t reporter, r rule, s connector.Sink, opts Optio
 func rules() []rule {
 	return []rule{
 		{"empty", empty}, {"generations", generations}, {"conflict", conflict}, {"marker", marker}, {"drop", drop},
-		{"round trip", roundTrip}, {"numbers", numbers}, {"texts", texts}, {"isolation", isolation}, {"replace", replace},
+		{"round trip", roundTrip}, {"numbers", numbers}, {"texts", texts}, {"hostile bytes", hostileBytes}, {"isolation", isolation}, {"replace", replace},
 		{"store only", storeOnly}, {"partial failure", partialFailure}, {"delete", remove}, {"fetch", fetch}, {"scan", scan},
 		{"payload", payload}, {"dense", dense}, {"ties", ties}, {"lexical", lexical}, {"hostile questions", hostileQuestions},
 		{"hybrid", hybrid}, {"filters", filters}, {"modes", modes}, {"concurrency", concurrency}, {"cancel", cancelled},

@@ -465,6 +465,19 @@ func pointPlants() map[string]func(*broken) {
 				return c.Fetch(ctx, ids, true)
 			}
 		},
+		"hostile bytes: a NUL is cut out": stored(func(p *connector.Point) {
+			p.Content, p.EmbedText = strings.ReplaceAll(p.Content, "\x00", ""), strings.ReplaceAll(p.EmbedText, "\x00", "")
+		}),
+		"hostile bytes: the batch is refused whole": func(b *broken) {
+			b.c.upsert = func(ctx context.Context, c connector.Collection, points []connector.Point) error {
+				for i := range points {
+					if strings.ContainsRune(points[i].Content, 0) {
+						return connector.Errorf(connector.ClassInvalid, "a NUL")
+					}
+				}
+				return c.Upsert(ctx, points)
+			}
+		},
 		"numbers: integers are floats": stored(func(p *connector.Point) {
 			for k, v := range p.Metadata {
 				if n, ok := v.(int64); ok {

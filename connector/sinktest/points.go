@@ -53,7 +53,7 @@ func unit(v []float32) []float32 {
 }
 
 func (e *env) schema(generation string) connector.Schema {
-	return connector.Schema{Generation: generation, Model: "lexical/test@1", Dimensions: e.opts.Dimensions, Distance: e.opts.Distance}
+	return connector.Schema{Generation: generation, Model: "lexical/test@1", Dimensions: e.opts.Dimensions, Distance: e.opts.Distance, Layout: e.caps.Layout}
 }
 
 // create makes the collection "g1".
@@ -104,6 +104,7 @@ func (e *env) fetch(c connector.Collection, vectors bool, ids ...string) []conne
 
 func (e *env) search(c connector.Collection, q connector.Query) []connector.Hit {
 	e.Helper()
+	q.Exact = true
 	hits, err := c.Search(e.ctx, q)
 	if err != nil {
 		e.Fatalf("Search %s %q: %v", q.Mode, q.Text, err)

@@ -55,12 +55,57 @@ func texts(e *env) {
 		p.Content, p.EmbedText, p.Path = text, text, "dir/"+strings.TrimSpace(text[:min(len(text), 9)])+fmt.Sprint(i)
 		p.Path = strings.ToValidUTF8(p.Path, "_")
 		p.ContentHash = connector.ContentHash(text)
+		if limit := e.maxText(); limit > 0 && len(text) > limit {
+			e.wantBatchError(c.Upsert(e.ctx, []connector.Point{e.point(900), p, e.point(901)}), connector.ClassInvalid, 1)
+			continue
+		}
 		all = append(all, p)
 	}
 	for _, p := range all { // one by one: together they may exceed a batch's limit of bytes
 		e.upsert(c, p)
 	}
 	e.wantSame(c, all...)
+}
+
+func (e *env) maxText() int {
+	if e.caps.Mapping == nil {
+		return 0
+	}
+	return e.caps.Mapping.MaxTextBytes
+}
+
+// hostileBytes: what a server or its client cannot take is refused by name, and spoils nothing beside it.
+func hostileBytes(e *env) {
+	c := e.create()
+	for what, bad := range map[string]string{"a NUL": "ef\x00fect", "invalid UTF-8": "caf\xe9 \xff\xfe"} {
+		for field, set := range map[string]func(*connector.Point){
+			"the text":         func(p *connector.Point) { p.Content, p.EmbedText = bad, bad },
+			"the path":         func(p *connector.Point) { p.Path = bad },
+			"a metadata value": func(p *connector.Point) { p.Metadata["note"] = bad },
+			"a nested value":   func(p *connector.Point) { p.Metadata["note"] = map[string]any{"deep": []any{bad}} },
+			"a metadata key":   func(p *connector.Point) { p.Metadata[bad] = true },
+		} {
+			if err := c.Delete(e.ctx, []string{id(1), id(2), id(3)}); err != nil {
+				e.Fatalf("Delete: %v", err)
+			}
+			p := e.point(2)
+			set(&p)
+			err := c.Upsert(e.ctx, []connector.Point{e.point(1), p, e.point(3)})
+			e.flush(c)
+			switch {
+			case err != nil:
+				e.wantBatchError(err, connector.ClassInvalid, 1)
+				e.wantCount(c, 2)
+			case what == "a NUL":
+				e.wantSame(c, p)
+			}
+			e.wantSame(c, e.point(1), e.point(3))
+			if err := c.Delete(e.ctx, []string{id(2)}); err != nil {
+				e.Errorf("%s in %s: Delete: %v", what, field, err)
+			}
+			e.flush(c)
+		}
+	}
 }
 
 // isolation: what the caller does to its values after a call, or to those that it got, is its own affair.

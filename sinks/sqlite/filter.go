@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/payload"
 )
 
 // allowed is the set of searchable slots that meet filter; nil if there is no condition.
@@ -87,17 +88,17 @@ type metadataCondition struct {
 }
 
 func newMetadataCondition(cond connector.Condition) (metadataCondition, error) {
-	key, err := appendString(nil, cond.Field)
+	key, err := payload.AppendString(nil, cond.Field)
 	if err != nil {
 		return metadataCondition{}, err
 	}
 	m := metadataCondition{key: string(key) + ":"}
 	for _, v := range cond.Values {
-		raw, err := appendJSON(nil, v)
+		raw, err := payload.AppendJSON(nil, v)
 		if err != nil {
 			return m, connector.Errorf(connector.ClassInvalid, "filter on %q: %w", cond.Field, err)
 		}
-		plain, err := decodeJSON(raw)
+		plain, err := payload.DecodeJSON(raw)
 		if err != nil {
 			return m, err
 		}
@@ -135,7 +136,7 @@ func (m *metadataCondition) holds(raw string) bool {
 	default:
 		return false
 	}
-	v, err := decodeJSON([]byte(value))
+	v, err := payload.DecodeJSON([]byte(value))
 	list, isList := v.([]any)
 	return err == nil && isList && slices.ContainsFunc(list, m.oneOf)
 }

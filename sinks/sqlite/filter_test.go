@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/payload"
 )
 
 func FuzzMetadata(f *testing.F) {
@@ -31,7 +32,7 @@ func FuzzMetadata(f *testing.F) {
 			t.Fatalf("%q became %q, %v", stored, again, err)
 		}
 		for k, v := range back { // each member is found, and equals itself if it is a scalar
-			quoted, err := appendString(nil, k)
+			quoted, err := payload.AppendString(nil, k)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +40,7 @@ func FuzzMetadata(f *testing.F) {
 			if !ok {
 				t.Fatalf("%q: member %q is not found", text, k)
 			}
-			if got, err := decodeJSON([]byte(value)); err != nil || !reflect.DeepEqual(got, v) {
+			if got, err := payload.DecodeJSON([]byte(value)); err != nil || !reflect.DeepEqual(got, v) {
 				t.Fatalf("%q: member %q is %v, want %v (%v)", text, k, got, v, err)
 			}
 		}

@@ -1,0 +1,185 @@
+// Package servers starts real databases for tests, by scripts/servers.sh. A server that is not installed skips the test, or
+// fails it where KBSYNC_REQUIRE_SERVERS names it (a list with commas, or "all"): what must run may not skip in silence.
+package servers
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kbsync/kbsync/internal/shareddata"
+)
+
+// Server is a running database. It is stopped, and its data removed, when the test ends.
+type Server struct {
+	Name string
+	// Addr and Addr2 are host:port; which is which stands in scripts/servers.sh.
+	Addr, Addr2 string
+
+	tb   testing.TB
+	dir  string
+	env  []string
+	pid  int
+	gone bool
+}
+
+// Start runs a fresh server on free ports of loopback. Env are further variables for the script, as KEY=value.
+func Start(tb testing.TB, name string, env ...string) *Server {
+	tb.Helper()
+	if !installed(name) {
+		required := strings.Split(os.Getenv("KBSYNC_REQUIRE_SERVERS"), ",")
+		if slices.Contains(required, name) || slices.Contains(required, "all") {
+			tb.Fatalf("%s is not installed: run scripts/servers.sh install %s", name, name)
+		}
+		tb.Skipf("%s is not installed (scripts/servers.sh install %s)", name, name)
+	}
+	if name == "qdrant-double" {
+		env = append(env, "KBSYNC_SHARED="+filepath.Dir(shareddata.Dir(tb)))
+	}
+	dir, err := os.MkdirTemp("", "kbsync-"+name+"-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &Server{Name: name, Addr: free(tb), Addr2: free(tb), tb: tb, dir: dir, env: env, gone: true}
+	tb.Cleanup(func() {
+		s.Kill()
+		if tb.Failed() {
+			if log, err := os.ReadFile(filepath.Join(dir, "data.log")); err == nil {
+				tb.Logf("the last lines of %s:\n%s", name, log[max(0, len(log)-4000):])
+			}
+		}
+		_ = os.RemoveAll(dir)
+	})
+	s.Restart()
+	return s
+}
+
+// Restart starts the server on the same data and ports, after Kill or Stop.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	cmd := exec.Command(filepath.Join(root(s.tb), "scripts", "servers.sh"), "start", s.Name, filepath.Join(s.dir, "data"), port(s.Addr), port(s.Addr2))
+	cmd.Env = append(os.Environ(), s.env...)
+	cmd.Stderr = os.Stderr
+	// The script's output is a file: a pipe would stay open as long as the server.
+	out, err := os.Create(filepath.Join(s.dir, "pid"))
+	if err == nil {
+		cmd.Stdout = out
+		err = errors.Join(cmd.Run(), out.Close())
+	}
+	raw, rerr := os.ReadFile(filepath.Join(s.dir, "pid"))
+	if err = errors.Join(err, rerr); err == nil {
+		s.pid, err = strconv.Atoi(strings.TrimSpace(string(raw)))
+	}
+	if err != nil {
+		s.tb.Fatalf("start %s: %v", s.Name, err)
+	}
+	s.gone = false
+}
+
+// Kill ends the server at once, as a crash does.
+func (s *Server) Kill() { s.end(syscall.SIGKILL) }
+
+// Stop asks the server to end and waits.
+func (s *Server) Stop() { s.end(syscall.SIGTERM) }
+
+// Pause and Continue stop and wake the process: it holds connections and answers nothing.
+func (s *Server) Pause() { _ = syscall.Kill(s.pid, syscall.SIGSTOP) }
+
+// Continue wakes what Pause stopped.
+func (s *Server) Continue() { _ = syscall.Kill(s.pid, syscall.SIGCONT) }
+
+// Dir is the folder that holds the server's data.
+func (s *Server) Dir() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) end(sig syscall.Signal) {
+	if s.gone {
+		return
+	}
+	s.gone = true
+	_ = syscall.Kill(s.pid, syscall.SIGCONT)
+	_ = syscall.Kill(s.pid, sig)
+	for range 300 {
+		if alive := syscall.Kill(s.pid, 0); (alive != nil || zombie(s.pid)) && !s.answers() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_ = syscall.Kill(s.pid, syscall.SIGKILL)
+}
+
+// answers says whether somebody listens: the threads of a process end after its first one, and the children of a database
+// after their parent.
+func (s *Server) answers() bool {
+	c, err := net.DialTimeout("tcp", s.Addr, time.Second) //nolint:noctx // a test of loopback
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
+}
+
+// zombie says whether a process has ended and nobody has collected it.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(rest, "Z")
+}
+
+func free(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's free port
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func port(addr string) string {
+	_, p, _ := strings.Cut(addr, ":")
+	return p
+}
+
+func installed(name string) bool {
+	dir := os.Getenv("KBSYNC_SERVERS")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return false
+		}
+		dir = filepath.Join(home, ".cache", "kbsync-servers")
+	}
+	probe := filepath.Join("venv-"+name, "bin", "python")
+	if name == "weaviate" {
+		probe = filepath.Join("bin", "weaviate-server")
+	}
+	_, err := os.Stat(filepath.Join(dir, probe))
+	return err == nil
+}
+
+// root is the folder of go.mod, above the test's working directory.
+func root(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	tb.Fatal("no go.mod above the working directory")
+	return ""
+}
