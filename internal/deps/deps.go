@@ -1,4 +1,4 @@
-// Package deps is temporary.
+// Package deps names modules that the sinks need, until they import them.
 package deps
 
 import (
