@@ -140,6 +140,15 @@ type Collection interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 }
 
+// Stamper is implemented by collections that can keep a short note beside their points: by it a ledger that was restored from
+// a backup, or left behind by a run on another machine, is known to be out of date.
+type Stamper interface {
+	// Stamp is the note that SetStamp wrote last; empty before the first.
+	Stamp(ctx context.Context) (string, error)
+	// SetStamp replaces the note. It is durable and visible when it returns nil.
+	SetStamp(ctx context.Context, stamp string) error
+}
+
 // Fusion selects how a hybrid query joins its two rankings.
 type Fusion string
 

@@ -356,6 +356,41 @@ func (t *Target) Counts(ctx context.Context) (c Counts, err error) {
 	return c, wrap(t.l.path, "counts", err)
 }
 
+// ChunkCount is the number of chunks that exist or may exist.
+func (t *Target) ChunkCount(ctx context.Context) (n int, err error) {
+	err = t.l.read.QueryRowContext(ctx, "SELECT count(*) FROM docs d JOIN chunks c ON c.doc=d.n WHERE d.target=?", t.id).Scan(&n)
+	return n, wrap(t.l.path, "count", err)
+}
+
+// Sample is at most n live chunks, from documents spread over the target.
+func (t *Target) Sample(ctx context.Context, n int) ([]Known, error) {
+	rows, err := t.l.read.QueryContext(ctx, `SELECT c.id, c.doc, s.name, d.key, x.hash, c.payload, c.state FROM docs d JOIN chunks c ON c.doc=d.n
+		JOIN sources s ON s.id=d.source JOIN texts x ON x.n=c.text WHERE d.target=?1 AND c.state=0
+		AND d.n % (1 + (SELECT count(*) FROM docs WHERE target=?1) / ?2) = 0 LIMIT ?2`, t.id, n)
+	if err != nil {
+		return nil, wrap(t.l.path, "sample", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []Known
+	for rows.Next() {
+		k, err := scanKnown(rows)
+		if err != nil {
+			return nil, wrap(t.l.path, "sample", err)
+		}
+		out = append(out, k)
+	}
+	return out, wrap(t.l.path, "sample", rows.Err())
+}
+
+func scanKnown(rows *sql.Rows) (k Known, err error) {
+	var id, payload, key []byte
+	err = rows.Scan(&id, &k.Doc, &k.Source, &key, &k.Hash, &payload, &k.State)
+	copy(k.ID[:], id)
+	copy(k.Payload[:], payload)
+	k.Path = connector.TreePath(string(key))
+	return k, err
+}
+
 // Chunks lists the chunks of a document by index.
 func (t *Target) Chunks(ctx context.Context, doc int64) ([]Chunk, error) {
 	rows, err := t.l.read.QueryContext(ctx, "SELECT id, idx, text, payload, state FROM chunks WHERE doc=?", doc)
@@ -399,15 +434,11 @@ func (t *Target) Known(ctx context.Context) iter.Seq2[Known, error] {
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			var k Known
-			var id, payload, key []byte
-			if err := rows.Scan(&id, &k.Doc, &k.Source, &key, &k.Hash, &payload, &k.State); err != nil {
+			k, err := scanKnown(rows)
+			if err != nil {
 				yield(Known{}, wrap(t.l.path, "known", err))
 				return
 			}
-			copy(k.ID[:], id)
-			copy(k.Payload[:], payload)
-			k.Path = connector.TreePath(string(key))
 			if !yield(k, nil) {
 				return
 			}

@@ -29,7 +29,7 @@ func (p *Pipeline) Forget(ctx context.Context, source, path string) (f Forgotten
 		if o.coll == nil {
 			return connector.ErrNoCollection
 		}
-		w := &writer{p: p, l: l, t: o.target, coll: o.coll}
+		w := &writer{p: p, l: l, t: o.target, coll: o.coll, stamp: o.stamp}
 		for d, err := range o.target.Docs(ctx, source) {
 			if err != nil {
 				return err

@@ -227,7 +227,12 @@ func (p *Pipeline) schema() connector.Schema {
 	if d := p.sink.Capabilities().Distance; d != "" {
 		s.Distance = d
 	}
-	s.Generation = "g" + digest(s.Model, s.Dimensions, s.Distance, payloadVersion)[:12]
+	s.Layout = p.sink.Capabilities().Layout
+	parts := []any{s.Model, s.Dimensions, s.Distance, payloadVersion}
+	if s.Layout != "" {
+		parts = append(parts, s.Layout)
+	}
+	s.Generation = "g" + digest(parts...)[:12]
 	return s
 }
 

@@ -178,6 +178,8 @@ func (p *Pipeline) Export(ctx context.Context, vectors bool) iter.Seq2[connector
 
 // hashOf is the content hash of what a sink holds, computed anew.
 func hashOf(r *connector.Record) string {
-	sum := sha256.Sum256([]byte(r.EmbedText))
+	sum := textHash(r.EmbedText)
 	return hex.EncodeToString(sum[:])
 }
+
+func textHash(text string) [32]byte { return sha256.Sum256([]byte(text)) }

@@ -125,6 +125,12 @@ func (w *writer) restore(ctx context.Context, items []item) error {
 // inGroups runs call on groups of items, several at a time where the sink says so.
 func (w *writer) inGroups(ctx context.Context, items []item, what string, call func([]item) error) error {
 	groups := w.groups(items)
+	if len(groups) == 0 {
+		return nil
+	}
+	if err := w.stamp.renew(ctx); err != nil {
+		return err
+	}
 	if len(groups) <= 1 || w.caps.Concurrency <= 1 {
 		for _, group := range groups {
 			if err := w.isolate(ctx, group, what, call, 0); err != nil {
@@ -194,6 +200,12 @@ func (w *writer) reject(it *item, err error) {
 
 // delete removes ids from the sink.
 func (w *writer) delete(ctx context.Context, ids []connector.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := w.stamp.renew(ctx); err != nil {
+		return err
+	}
 	for group := range slices.Chunk(ids, deleteItems) {
 		names := make([]string, len(group))
 		for i, id := range group {

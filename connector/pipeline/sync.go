@@ -97,7 +97,7 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 	if err != nil {
 		return err
 	}
-	w := &writer{p: p, l: l, t: o.target, coll: o.coll, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model, run: run}
+	w := &writer{p: p, l: l, t: o.target, coll: o.coll, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model, run: run, stamp: o.stamp}
 	f := &flow{p: p, w: w, cutter: &cutter{p: p, tokens: tokens, ledger: l}, memory: newBudget(p.file.Sync.Memory)}
 	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain, own: p.ownFiles()}
 	p.opts.Progress.Stage("syncing")
@@ -115,8 +115,14 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 		return err
 	}
 	failed := t.result().Documents.Failed
-	if o.rebuild && guard == nil && failed == 0 {
+	switch {
+	case guard != nil || failed > 0:
+	case o.rebuild:
 		if err := p.promote(ctx, l, o); err != nil {
+			return err
+		}
+	case o.others > 0: // left by a run that was killed, or by a build that was given up
+		if err := p.settleGenerations(ctx, l, o.schema.Generation); err != nil {
 			return err
 		}
 	}

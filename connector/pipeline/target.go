@@ -19,6 +19,8 @@ type opened struct {
 	schema  connector.Schema
 	live    *connector.Schema // the generation that is live; nil before the first sync
 	rebuild bool              // a new generation is being built beside the live one
+	others  int               // generations beside the live one
+	stamp   *stamp
 }
 
 // openTarget finds or makes the collection and brings the ledger in step with it. With dry nothing is made in the sink: the
@@ -35,36 +37,65 @@ func (p *Pipeline) openTarget(ctx context.Context, l *ledger.Ledger, allowRebuil
 	}
 	exists := slices.ContainsFunc(gens, func(g connector.Schema) bool { return g.Generation == o.schema.Generation })
 	if len(gens) > 0 {
-		o.live = &gens[0]
+		o.live, o.others = &gens[0], len(gens)-1
 		o.rebuild = o.live.Generation != o.schema.Generation
 	}
-	if o.rebuild && !allowRebuild {
-		return nil, &GuardError{fmt.Sprintf("the collection %q was made by %s and the configuration names %s: vectors of two models are never mixed. "+
-			"Run with --allow-rebuild to build it anew beside the old one and switch when it is complete, or restore the embedder",
-			p.sink.Target().Collection, describe(o.live), describe(&o.schema))}
+	if err := p.consent(ctx, l, o, allowRebuild); err != nil {
+		return nil, err
 	}
 	if dry && !exists {
 		o.target, _, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, "not made yet")
 		return o, err
 	}
+	if err := p.makeRoom(ctx, l, o, dry); err != nil {
+		return nil, err
+	}
+	return o, p.attach(ctx, l, o)
+}
+
+// attach opens the collection of o.schema and the ledger's part for it, which is rebuilt where it does not tell of what is there.
+func (p *Pipeline) attach(ctx context.Context, l *ledger.Ledger, o *opened) error {
 	var marker string
-	err = p.retry(ctx, "open the collection", func() (err error) {
+	err := p.retry(ctx, "open the collection", func() (err error) {
 		if o.coll, err = p.sink.Create(ctx, o.schema); err == nil {
 			marker, err = o.coll.Marker(ctx)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var known bool
-	if o.target, known, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, marker); err != nil || known {
-		return o, err
+	if o.target, known, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, marker); err != nil {
+		return err
 	}
-	return o, p.rebuildLedger(ctx, l, o)
+	o.stamp = &stamp{p: p, l: l, o: o}
+	stale, err := o.stamp.stale(ctx)
+	if err != nil {
+		return err
+	}
+	if known && !stale {
+		return nil
+	}
+	if known { // what the ledger says was true of an earlier run: begin anew
+		if err := o.target.Forget(ctx); err != nil {
+			return err
+		}
+		if o.target, _, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, marker); err != nil {
+			return err
+		}
+		p.log.Warn("the ledger is older than the collection: it is rebuilt from what the sink holds")
+	}
+	if err := p.rebuildLedger(ctx, l, o); err != nil {
+		return err
+	}
+	return o.stamp.adopt(ctx)
 }
 
 func describe(s *connector.Schema) string {
+	if s.Layout != "" {
+		return fmt.Sprintf("%s (%d dimensions, %s, layout %s)", s.Model, s.Dimensions, s.Distance, s.Layout)
+	}
 	return fmt.Sprintf("%s (%d dimensions, %s)", s.Model, s.Dimensions, s.Distance)
 }
 
@@ -242,21 +273,4 @@ func (w *writer) noteBackend(ctx context.Context, parser string) error {
 		return err
 	}
 	return w.l.SetMeta(ctx, backendsKey, string(b))
-}
-
-// promote makes the generation that was built live and drops the one before.
-func (p *Pipeline) promote(ctx context.Context, l *ledger.Ledger, o *opened) error {
-	p.opts.Progress.Stage("switching to the new collection")
-	err := p.retry(ctx, "switch to the new collection", func() error { return p.sink.Promote(ctx, o.schema.Generation) })
-	if err != nil {
-		return err
-	}
-	if err := p.retry(ctx, "drop the old collection", func() error { return p.sink.Drop(ctx, o.live.Generation) }); err != nil {
-		return err
-	}
-	old, ok, err := l.FindTarget(ctx, p.sink.Target(), o.live.Generation)
-	if err != nil || !ok {
-		return err
-	}
-	return old.Forget(ctx)
 }

@@ -210,7 +210,7 @@ func (v *verifier) check(k *ledger.Known, r *connector.Record) {
 
 // mark deletes orphans and makes the next sync write the rest again.
 func (v *verifier) mark(ctx context.Context) error {
-	w := &writer{p: v.p, coll: v.o.coll}
+	w := &writer{p: v.p, coll: v.o.coll, stamp: v.o.stamp}
 	ids := make([]connector.UUID, 0, len(v.orphan))
 	var errs []error
 	for _, name := range v.orphan {

@@ -29,6 +29,7 @@ type writer struct {
 	identity string // of the model
 	run      int64
 	noted    map[string]bool // parsers whose backend is in the ledger
+	stamp    *stamp
 }
 
 // docWrite is one document being written, over one or more windows.

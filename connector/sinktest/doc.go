@@ -105,7 +105,7 @@ func check(ctx context.Context, t reporter, r rule, s connector.Sink, opts Optio
 
 func rules() []rule {
 	return []rule{
-		{"empty", empty}, {"generations", generations}, {"conflict", conflict}, {"marker", marker}, {"drop", drop},
+		{"empty", empty}, {"generations", generations}, {"conflict", conflict}, {"marker", marker}, {"stamp", stamps}, {"drop", drop},
 		{"round trip", roundTrip}, {"numbers", numbers}, {"texts", texts}, {"hostile bytes", hostileBytes}, {"isolation", isolation}, {"replace", replace},
 		{"store only", storeOnly}, {"partial failure", partialFailure}, {"delete", remove}, {"fetch", fetch}, {"scan", scan},
 		{"payload", payload}, {"dense", dense}, {"ties", ties}, {"lexical", lexical}, {"hostile questions", hostileQuestions},

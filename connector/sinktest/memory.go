@@ -24,7 +24,7 @@ type Memory struct {
 	// the caller in place of the operation, but for a *connector.BatchError, of which the items that it does not name are
 	// carried out. Then it is called with ":done" after the name: an error now is returned though the operation was
 	// carried out, as when an answer is lost. Names: generations, create, live, promote, drop, marker, upsert, payload,
-	// delete, fetch, scan (once a point), count, flush, search. It is called without locks, concurrently. Set it before use.
+	// delete, fetch, scan (once a point), count, flush, search, stamp, setstamp. It is called without locks, concurrently. Set it before use.
 	Fault func(op string, n int) error
 	// Caps are what Capabilities returns; NewMemory fills them in.
 	Caps connector.SinkCapabilities
@@ -37,6 +37,7 @@ type Memory struct {
 var (
 	_ connector.Sink       = (*Memory)(nil)
 	_ connector.Collection = (*memoryCollection)(nil)
+	_ connector.Stamper    = (*memoryCollection)(nil)
 )
 
 // NewMemory makes an empty sink.
@@ -182,6 +183,7 @@ type memoryCollection struct {
 
 	mu      sync.RWMutex
 	points  map[string]connector.Point
+	stamp   string
 	dropped bool
 }
 
@@ -189,6 +191,27 @@ func (c *memoryCollection) Schema() connector.Schema { return c.schema }
 
 func (c *memoryCollection) Marker(ctx context.Context) (string, error) {
 	return c.marker, c.sink.do(ctx, "marker", 0, func() error { return nil })
+}
+
+// Stamp implements [connector.Stamper].
+func (c *memoryCollection) Stamp(ctx context.Context) (stamp string, err error) {
+	err = c.sink.do(ctx, "stamp", 0, func() error {
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		stamp = c.stamp
+		return nil
+	})
+	return stamp, err
+}
+
+// SetStamp implements [connector.Stamper].
+func (c *memoryCollection) SetStamp(ctx context.Context, stamp string) error {
+	return c.sink.do(ctx, "setstamp", 0, func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stamp = stamp
+		return nil
+	})
 }
 
 func (c *memoryCollection) Upsert(ctx context.Context, points []connector.Point) error {

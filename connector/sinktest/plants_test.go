@@ -30,6 +30,7 @@ type broken struct {
 // hooks replace methods of every collection. Each gets the sound method's collection.
 type hooks struct {
 	marker  func(c connector.Collection) (string, error)
+	stamp   func(c connector.Stamper) (string, error)
 	upsert  func(ctx context.Context, c connector.Collection, p []connector.Point) error
 	payload func(ctx context.Context, c connector.Collection, r []connector.Record) error
 	delete  func(ctx context.Context, c connector.Collection, ids []string) error
@@ -98,6 +99,19 @@ func (c brokenCollection) Marker(ctx context.Context) (string, error) {
 		return c.h.marker(c.Collection)
 	}
 	return c.Collection.Marker(ctx)
+}
+
+func (c brokenCollection) Stamp(ctx context.Context) (string, error) {
+	sound, _ := c.Collection.(connector.Stamper)
+	if c.h.stamp != nil {
+		return c.h.stamp(sound)
+	}
+	return sound.Stamp(ctx)
+}
+
+func (c brokenCollection) SetStamp(ctx context.Context, stamp string) error {
+	sound, _ := c.Collection.(connector.Stamper)
+	return sound.SetStamp(ctx, stamp)
 }
 
 func (c brokenCollection) Upsert(ctx context.Context, p []connector.Point) error {
@@ -295,6 +309,18 @@ func plants() map[string]func(*broken) {
 func shapePlants() map[string]func(*broken) {
 	ctx := context.Background()
 	return map[string]func(*broken){
+		"stamp: it is forgotten": func(b *broken) {
+			b.c.stamp = func(connector.Stamper) (string, error) { return "", nil }
+		},
+		"stamp: one for all collections": func(b *broken) {
+			var first connector.Stamper
+			b.c.stamp = func(s connector.Stamper) (string, error) {
+				if first == nil {
+					first = s
+				}
+				return first.Stamp(ctx)
+			}
+		},
 		"empty: Live makes one": func(b *broken) {
 			b.live = func() (connector.Collection, error) {
 				return b.memory.Create(ctx, connector.Schema{Generation: "x", Dimensions: 16})

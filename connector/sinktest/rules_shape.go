@@ -148,6 +148,54 @@ func marker(e *env) {
 	}
 }
 
+// stamps: a sink that keeps a note keeps it with the collection, whatever is written beside it.
+func stamps(e *env) {
+	c := e.create()
+	first, ok := c.(connector.Stamper)
+	if !ok {
+		return
+	}
+	want := func(s connector.Stamper, stamp string) {
+		e.Helper()
+		if got, err := s.Stamp(e.ctx); err != nil || got != stamp {
+			e.Errorf("Stamp: %q, %v; want %q", got, err, stamp)
+		}
+	}
+	set := func(s connector.Stamper, stamp string) {
+		e.Helper()
+		if err := s.SetStamp(e.ctx, stamp); err != nil {
+			e.Fatalf("SetStamp: %v", err)
+		}
+	}
+	mark := e.marker(c)
+	want(first, "")
+	set(first, `{"pipeline 名":"one"}`)
+	e.upsert(c, e.points(0, 3)...)
+	want(first, `{"pipeline 名":"one"}`)
+	e.wantCount(c, 3)
+	again, _ := e.create().(connector.Stamper)
+	want(again, `{"pipeline 名":"one"}`)
+	other, _ := e.createAs("g2").(connector.Stamper)
+	want(other, "")
+	set(other, "two")
+	set(first, "three")
+	want(again, "three")
+	want(other, "two")
+	if m := e.marker(c); m != mark {
+		e.Errorf("the marker changed from %s to %s with the stamp", mark, m)
+	}
+	e.wantGenerations("g1", "g2")
+	e.promoteAndDrop("g2", "g1")
+	live, err := e.sink.Live(e.ctx)
+	if err != nil {
+		e.Fatalf("Live: %v", err)
+	}
+	kept, _ := live.(connector.Stamper)
+	want(kept, "two")
+	fresh, _ := e.create().(connector.Stamper)
+	want(fresh, "")
+}
+
 func (e *env) promoteAndDrop(live, gone string) {
 	e.Helper()
 	if err := e.sink.Promote(e.ctx, live); err != nil {
