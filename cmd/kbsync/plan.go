@@ -84,6 +84,9 @@ func (a *app) showPlan(pl *pipeline.Plan) {
 		a.printf("\n")
 	}
 	a.planTable(pl)
+	for _, f := range pl.Findings {
+		a.printf("sink: %s: %s in %s, first in %s\n", f.Field, f.Treatment, number(f.Count, "chunk"), f.Where)
+	}
 	if pl.Rebuild {
 		a.printf("rebuild: a new collection is built beside the live one, which is replaced when it is complete\n")
 	}

@@ -48,6 +48,7 @@ double quotes to match the text alone.`,
 	f.Var(mode, "mode", "dense, lexical or hybrid")
 	f.StringArrayVar(&filters, "filter", nil, "`key=value` that must hold; repeat it for more")
 	f.Var(expand, "expand", "answer with the parent, or with the neighbours too")
+	f.BoolVar(&opts.Exact, "exact", false, "compare with every vector where the database can, and not by its index")
 	f.Var(fusion, "fusion", "how a hybrid query joins its two rankings")
 	_ = cmd.RegisterFlagCompletionFunc("mode", fixed(mode.allowed...))
 	_ = cmd.RegisterFlagCompletionFunc("expand", fixed(expand.allowed...))

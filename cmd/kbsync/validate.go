@@ -26,8 +26,10 @@ type validation struct {
 	Target   string        `json:"target,omitempty"` // with --connect
 	Live     string        `json:"generation,omitempty"`
 	Code     string        `json:"code,omitempty"`
-	Warnings []string      `json:"warnings"`
-	Errors   []fault       `json:"errors"`
+	// Findings say what the sink makes of metadata that the configuration names.
+	Findings []pipeline.Finding `json:"findings,omitempty"`
+	Warnings []string           `json:"warnings"`
+	Errors   []fault            `json:"errors"`
 }
 
 type named struct {
@@ -94,6 +96,9 @@ func (a *app) validate(ctx context.Context, r *validation, connect bool) error {
 	}
 	r.Embedder = &embedderInfo{Kind: kindOr(file.Embedder, pipeline.DefaultEmbedder), Model: v.Model().Identity(), Dimensions: v.Model().Dimensions}
 	r.Sink = kindOr(file.Sink, pipeline.DefaultSink)
+	if err := a.compile(ctx, file, v.Model(), r); err != nil {
+		return errors.Join(err, v.Close())
+	}
 	for i := range file.Rules {
 		kind := "metadata only"
 		if s := file.Rules[i].Strategy; s != nil {
@@ -109,6 +114,16 @@ func (a *app) validate(ctx context.Context, r *validation, connect bool) error {
 		return err
 	}
 	return a.connect(ctx, file, r)
+}
+
+// compile says what the sink would make of the metadata that the configuration names.
+func (a *app) compile(ctx context.Context, file *config.File, model connector.Model, r *validation) error {
+	caps, err := pipeline.SinkCapabilities(ctx, file, a.reg)
+	if err != nil {
+		return &pipeline.UsageError{Err: err}
+	}
+	r.Findings, err = pipeline.Compile(file, model, caps)
+	return err
 }
 
 func kindOr(k *config.Kinded, kind string) string {
@@ -188,6 +203,9 @@ func (a *app) showValidation(r *validation) {
 		a.printf(": %s, nothing stored yet", r.Target)
 	}
 	a.printf("\n  code      %s\n", r.Code)
+	for _, f := range r.Findings {
+		a.note("note: %s: %s", f.Where, f.Finding)
+	}
 	for _, w := range r.Warnings {
 		a.note("warning: %s", w)
 	}

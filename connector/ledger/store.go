@@ -185,3 +185,28 @@ func decodeVector(b []byte) []float32 {
 	}
 	return v
 }
+
+// Entries reads texts by number, in order, each with its vector by the model of that identity if it has one.
+func (l *Ledger) Entries(ctx context.Context, model string, numbers []int64) ([]Entry, error) {
+	id, err := l.modelID(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	st, err := l.read.PrepareContext(ctx, "SELECT t.hash, t.text, v.v FROM texts t LEFT JOIN vectors v ON v.model=? AND v.text=t.n WHERE t.n=?")
+	if err != nil {
+		return nil, wrap(l.path, "entries", err)
+	}
+	defer func() { _ = st.Close() }()
+	out := make([]Entry, len(numbers))
+	for i, n := range numbers {
+		var hash, text, v []byte
+		if err := st.QueryRowContext(ctx, id, n).Scan(&hash, &text, &v); err != nil {
+			return nil, wrap(l.path, "entries", err)
+		}
+		copy(out[i].Hash[:], hash)
+		if out[i].Text = string(text); v != nil {
+			out[i].Vector = decodeVector(v)
+		}
+	}
+	return out, nil
+}

@@ -168,12 +168,8 @@ func (p *Pipeline) openEmbedder(ctx context.Context) error {
 
 // checkFit compares what the parts need and give.
 func (p *Pipeline) checkFit() error {
-	caps := p.sink.Capabilities()
-	if caps.MaxDimensions > 0 && p.model.Dimensions > caps.MaxDimensions {
-		return UsageErrorf("embedder %s gives %d dimensions, but the sink takes at most %d: choose fewer dimensions or another sink",
-			p.model.Name, p.model.Dimensions, caps.MaxDimensions)
-	}
-	return nil
+	_, err := Compile(p.file, p.model, p.sink.Capabilities())
+	return err
 }
 
 // Close closes embedder and sink.

@@ -53,6 +53,8 @@ type Plan struct {
 	Cached     int     `json:"cached"`
 	Price      float64 `json:"price,omitempty"`
 	Currency   string  `json:"currency,omitempty"`
+	// Findings say what the sink would rename, turn into strings, clip or refuse.
+	Findings []Finding `json:"findings,omitempty"`
 	// Refused says why nothing would be deleted.
 	Refused []string `json:"refused,omitempty"`
 }
@@ -147,7 +149,7 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	pl := &Plan{Pipeline: p.file.Name, Target: p.sink.Target().String(), Generation: o.schema.Generation, Rebuild: o.rebuild, Epoch: p.router.epoch, Steps: []Step{}}
 	t := &tally{progress: p.opts.Progress}
 	w := &writer{p: p, l: l, t: o.target, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model}
-	pr := &planner{p: p, w: w, plan: pl, cutter: &cutter{p: p, tokens: tokens, ledger: l}, raws: map[string]int{}}
+	pr := &planner{p: p, w: w, plan: pl, cutter: &cutter{p: p, tokens: tokens, ledger: l}, raws: map[string]int{}, found: findings{mapping: w.caps.Mapping}}
 	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain, own: p.ownFiles()}
 	f := &flow{p: p, w: w}
 	listings, err := f.listAll(ctx, ls, func(j job) error { return pr.step(ctx, j) })
@@ -165,6 +167,7 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	if err := pr.vanished(ctx, listings, opts.AllowDelete); err != nil {
 		return nil, err
 	}
+	pl.Findings = pr.found.list()
 	slices.SortStableFunc(pl.Steps, compareSteps)
 	pl.Price, pl.Currency = float64(pr.embedTokens)/1e6*p.model.PricePerMillion, p.model.Currency
 	return pl, nil
@@ -176,6 +179,7 @@ type planner struct {
 	w           *writer
 	cutter      *cutter
 	plan        *Plan
+	found       findings
 	raws        map[string]int // content of added documents, for moves: index of the step
 	embedTokens int
 }
@@ -203,6 +207,9 @@ func (pr *planner) step(ctx context.Context, j job) error {
 	err = pr.w.windows(ctx, s, func(win *window) error {
 		var set wantSet
 		for _, x := range win.writes {
+			if reason := pr.found.add(&x.record); reason != "" && step.Reason == "" {
+				step.Action, step.Reason = ActionFail, reason
+			}
 			set.add(x.want)
 		}
 		hashes := make([]ledger.Hash, len(set.list))

@@ -20,6 +20,8 @@ type QueryOptions struct {
 	Mode   connector.SearchMode // empty means hybrid where the sink can, else dense
 	Filter connector.Filter
 	Fusion connector.Fusion
+	// Exact compares with every vector where the sink can.
+	Exact bool
 	// Expand is "parent", "neighbours" or "none".
 	Expand string
 }
@@ -58,7 +60,7 @@ func (p *Pipeline) Query(ctx context.Context, opts QueryOptions) ([]Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	q := connector.Query{Mode: opts.Mode, Text: opts.Text, K: opts.K, Filter: opts.Filter, Fusion: opts.Fusion}
+	q := connector.Query{Mode: opts.Mode, Text: opts.Text, K: opts.K, Filter: opts.Filter, Fusion: opts.Fusion, Exact: opts.Exact}
 	if opts.Mode != connector.ModeLexical {
 		if have := coll.Schema().Model; have != p.model.Identity() {
 			return nil, &GuardError{fmt.Sprintf("the collection was made by %s and the configuration names %s, whose vectors do not compare: "+
