@@ -1,0 +1,67 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/sinktest"
+	"github.com/kbsync/kbsync/internal/servers"
+)
+
+func config(addr, collection string) Config {
+	c := defaults()
+	c.Address, c.Collection = addr, collection
+	return c
+}
+
+func openWith(t testing.TB, c Config) *Sink {
+	t.Helper()
+	s, err := Open(c, connector.Env{Name: "test", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// forget drops what a test made, so that the next ones do not carry it.
+func forget(t testing.TB, c Config) {
+	t.Helper()
+	s := openWith(t, c)
+	defer func() { _ = s.Close() }()
+	ctx := context.WithoutCancel(t.Context())
+	all, _, err := s.inventory(ctx)
+	if err != nil {
+		return // the server is gone
+	}
+	if srv, err := s.link.connect(ctx); err == nil {
+		_ = srv.DropAlias(ctx, s.conf.Collection)
+		for _, f := range all {
+			_ = srv.DropCollection(ctx, f.name)
+		}
+	}
+}
+
+func conform(t *testing.T, addr, distance string, change func(*Config)) {
+	var n atomic.Int32
+	var last Config
+	sinktest.Run(t, func(t *testing.T) connector.Sink {
+		last = config(addr, fmt.Sprintf("手册 %s.%d-%s", distance, n.Add(1), "x"))
+		last.Distance = distance
+		if change != nil {
+			change(&last)
+		}
+		used := last
+		t.Cleanup(func() { forget(t, used) })
+		return openWith(t, last)
+	}, sinktest.Options{Distance: distance, LooseTies: true, Reopen: func(t *testing.T) connector.Sink { return openWith(t, last) }})
+}
+
+func TestConformance(t *testing.T) {
+	srv := servers.Start(t, "milvus-lite")
+	for _, distance := range []string{"cosine", "dot", "l2"} {
+		t.Run(distance, func(t *testing.T) { conform(t, srv.Addr, distance, nil) })
+	}
+}
