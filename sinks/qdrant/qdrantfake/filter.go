@@ -1,0 +1,127 @@
+package qdrantfake
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	pb "github.com/qdrant/go-client/qdrant"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// matching are the ids of the points that a filter selects, ascending; none and an empty one select all. The caller holds the lock.
+func (p points) matching(c *collection, f *pb.Filter) ([]pointID, error) {
+	for _, condition := range slices.Concat(f.GetMust(), f.GetMustNot()) {
+		field := condition.GetField().GetKey()
+		if _, indexed := c.schema[field]; p.Strict && field != "" && !indexed {
+			return nil, status.Errorf(codes.InvalidArgument, "Bad request: Index required but not found for \"%s\" of one of the following types: [keyword]", field)
+		}
+		if condition.GetField() == nil && condition.GetHasId() == nil {
+			return nil, status.Errorf(codes.Unimplemented, "a condition of type %T", condition.GetConditionOneOf())
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(c.points), compareIDs)
+	return slices.DeleteFunc(ids, func(id pointID) bool {
+		no := func(condition *pb.Condition) bool { return !meets(c.points[id], id, condition) }
+		yes := func(condition *pb.Condition) bool { return meets(c.points[id], id, condition) }
+		return slices.ContainsFunc(f.GetMust(), no) || slices.ContainsFunc(f.GetMustNot(), yes)
+	}), nil
+}
+
+func meets(m *point, id pointID, c *pb.Condition) bool {
+	if has := c.GetHasId(); has != nil {
+		return slices.ContainsFunc(has.GetHasId(), func(want *pb.PointId) bool {
+			parsed, err := parseID(want)
+			return err == nil && parsed == id
+		})
+	}
+	match := c.GetField().GetMatch()
+	want := match.GetKeywords().GetStrings()
+	if _, one := match.GetMatchValue().(*pb.Match_Keyword); one {
+		want = []string{match.GetKeyword()}
+	}
+	for _, v := range at(m.payload, strings.Split(c.GetField().GetKey(), ".")) {
+		if _, isText := v.GetKind().(*pb.Value_StringValue); isText && slices.Contains(want, v.GetStringValue()) {
+			return true
+		}
+	}
+	return false
+}
+
+// at are the values under a path; a list stands for its elements.
+func at(fields map[string]*pb.Value, path []string) []*pb.Value {
+	v, ok := fields[path[0]]
+	switch {
+	case !ok:
+		return nil
+	case len(path) > 1:
+		return at(v.GetStructValue().GetFields(), path[1:])
+	case v.GetListValue() != nil:
+		return v.GetListValue().GetValues()
+	}
+	return []*pb.Value{v}
+}
+
+// throughJSON is what becomes of a payload in the server's storage: JSON, whose reader computes digits × 10^exponent in
+// float64 and so may miss the last bit of a float, or the range.
+func throughJSON(fields map[string]*pb.Value) (map[string]*pb.Value, error) {
+	out := make(map[string]*pb.Value, len(fields))
+	for k, v := range fields {
+		stored, err := storedValue(v)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = stored
+	}
+	return out, nil
+}
+
+func storedValue(v *pb.Value) (*pb.Value, error) {
+	switch k := v.GetKind().(type) {
+	case *pb.Value_DoubleValue:
+		if math.IsNaN(k.DoubleValue) || math.IsInf(k.DoubleValue, 0) {
+			return pb.NewValueNull(), nil
+		}
+		f := reread(k.DoubleValue)
+		if math.IsInf(f, 0) {
+			return nil, status.Errorf(codes.Internal, "Service internal error: number out of range: %v", k.DoubleValue)
+		}
+		return pb.NewValueDouble(f), nil
+	case *pb.Value_StructValue:
+		fields, err := throughJSON(k.StructValue.GetFields())
+		return pb.NewValueFromFields(fields), err
+	case *pb.Value_ListValue:
+		out := make([]*pb.Value, len(k.ListValue.GetValues()))
+		for i, e := range k.ListValue.GetValues() {
+			var err error
+			if out[i], err = storedValue(e); err != nil {
+				return nil, err
+			}
+		}
+		return pb.NewValueFromList(out...), nil
+	}
+	return v, nil
+}
+
+// reread is serde_json's number parser without its feature float_roundtrip.
+func reread(f float64) float64 {
+	digits, exp, _ := strings.Cut(strconv.FormatFloat(math.Abs(f), 'e', -1, 64), "e")
+	exponent, _ := strconv.Atoi(exp)
+	whole, fraction, _ := strings.Cut(digits, ".")
+	significand, _ := strconv.ParseUint(whole+fraction, 10, 64)
+	exponent -= len(fraction)
+	x := float64(significand)
+	for exponent < -308 {
+		x /= 1e308
+		exponent += 308
+	}
+	if exponent < 0 {
+		x /= math.Pow10(-exponent)
+	} else {
+		x *= math.Pow10(exponent)
+	}
+	return math.Copysign(x, f)
+}
