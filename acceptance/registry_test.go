@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/sinktest"
 	"github.com/kbsync/kbsync/plugins"
 )
 
@@ -19,8 +20,8 @@ func registry(tb testing.TB, r *rig) *connector.Registry {
 	reg, err := plugins.Registry()
 	err = errors.Join(err,
 		reg.Sources.Add("faulty", faultyPlugin()),
-		reg.Sinks.Add("memory", connector.Define("memory", "the reference sink", struct{}{},
-			func(context.Context, *struct{}, connector.Env) (connector.Sink, error) { return r.memory, nil })),
+		reg.Sinks.Add("memory", connector.Define("memory", "the reference sink", memoryConfig{},
+			func(_ context.Context, c *memoryConfig, _ connector.Env) (connector.Sink, error) { return r.place(c.Name), nil })),
 		reg.Sinks.Add("remote", connector.Define("remote", "a sink in another process", remoteConfig{},
 			func(_ context.Context, c *remoteConfig, _ connector.Env) (connector.Sink, error) {
 				return &remote{socket: c.Socket}, nil
@@ -30,4 +31,24 @@ func registry(tb testing.TB, r *rig) *connector.Registry {
 		tb.Fatal(err)
 	}
 	return reg
+}
+
+// memoryConfig names one of a rig's memories.
+type memoryConfig struct {
+	Name string `yaml:"name" doc:"which memory"`
+}
+
+// place is the memory of that name; the empty name is the rig's own.
+func (r *rig) place(name string) *sinktest.Memory {
+	if name == "" {
+		return r.memory
+	}
+	if r.places[name] == nil {
+		if r.places == nil {
+			r.places = map[string]*sinktest.Memory{}
+		}
+		r.places[name] = sinktest.NewMemory()
+		r.places[name].Name = name
+	}
+	return r.places[name]
 }

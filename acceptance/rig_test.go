@@ -28,6 +28,7 @@ type rig struct {
 	dir    string // configuration and state
 	yaml   string
 	memory *sinktest.Memory // behind `sink: { memory: {} }`
+	places map[string]*sinktest.Memory // further ones, by `memory: { name: … }`
 	opts   pipeline.Options
 	embeds atomic.Int64 // texts embedded
 	reg    *connector.Registry
@@ -226,4 +227,28 @@ func paragraphs(seed string, n int) string {
 		fmt.Fprintf(&b, "Paragraph %d of %s tells something about item %d. 第%d段说明了%s的内容。\n\n", i, seed, i*7, i, seed)
 	}
 	return b.String()
+}
+
+// loseLedger removes all state beside the sink.
+func (r *rig) loseLedger() {
+	r.tb.Helper()
+	if err := os.RemoveAll(filepath.Join(r.dir, ".kbsync")); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// saveLedger keeps a copy of the state; what it returns puts that back in place of what is there then.
+func (r *rig) saveLedger() (restore func()) {
+	r.tb.Helper()
+	state, saved := filepath.Join(r.dir, ".kbsync"), r.tb.TempDir()
+	if err := os.CopyFS(saved, os.DirFS(state)); err != nil {
+		r.tb.Fatal(err)
+	}
+	return func() {
+		r.tb.Helper()
+		r.loseLedger()
+		if err := os.CopyFS(state, os.DirFS(saved)); err != nil {
+			r.tb.Fatal(err)
+		}
+	}
 }

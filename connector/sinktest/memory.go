@@ -24,8 +24,12 @@ type Memory struct {
 	// the caller in place of the operation, but for a *connector.BatchError, of which the items that it does not name are
 	// carried out. Then it is called with ":done" after the name: an error now is returned though the operation was
 	// carried out, as when an answer is lost. Names: generations, create, live, promote, drop, marker, upsert, payload,
-	// delete, fetch, scan (once a point), count, flush, search, stamp, setstamp. It is called without locks, concurrently. Set it before use.
+	// delete, fetch, scan (once a point), count, flush, search, stamp, setstamp, foreign. It is called without locks, concurrently. Set it before use.
 	Fault func(op string, n int) error
+	// Name tells memories apart that are different places; empty is a place too.
+	Name string
+	// Others are collections that kbsync did not write, by name, as [connector.Importer] reads them.
+	Others map[string][]connector.Foreign
 	// Caps are what Capabilities returns; NewMemory fills them in.
 	Caps connector.SinkCapabilities
 
@@ -36,6 +40,7 @@ type Memory struct {
 
 var (
 	_ connector.Sink       = (*Memory)(nil)
+	_ connector.Importer   = (*Memory)(nil)
 	_ connector.Collection = (*memoryCollection)(nil)
 	_ connector.Stamper    = (*memoryCollection)(nil)
 )
@@ -54,9 +59,26 @@ func NewMemory() *Memory {
 // Capabilities is Caps.
 func (m *Memory) Capabilities() connector.SinkCapabilities { return m.Caps }
 
-// Target names the memory; all memories are the same place.
+// Target names the memory; memories of one name are the same place.
 func (m *Memory) Target() connector.Target {
-	return connector.Target{Kind: "memory", Address: "memory", Collection: "test"}
+	return connector.Target{Kind: "memory", Address: "memory" + m.Name, Collection: "test"}
+}
+
+// Foreign implements [connector.Importer].
+func (m *Memory) Foreign(ctx context.Context, collection string) iter.Seq2[connector.Foreign, error] {
+	return func(yield func(connector.Foreign, error) bool) {
+		items, ok := m.Others[collection]
+		if !ok {
+			yield(connector.Foreign{}, connector.Errorf(connector.ClassNotFound, "memory: no collection %q", collection))
+			return
+		}
+		for _, f := range items {
+			err := m.do(ctx, "foreign", 1, func() error { return nil })
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Generations implements [connector.Sink].

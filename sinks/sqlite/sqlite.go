@@ -33,6 +33,8 @@ type Config struct {
 	Path       string `yaml:"path" doc:"the database file, relative to the configuration; default ./<name>.db"`
 	Collection string `yaml:"collection" doc:"name of the collection inside the file; default the pipeline's name"`
 	Distance   string `yaml:"distance" doc:"how vectors are compared" enum:"cosine,dot,l2"`
+	BlueGreen  string `yaml:"blue_green" enum:"ask,auto" doc:"whether a changed model waits for --allow-rebuild or is built at once"`
+	Keep       int    `yaml:"keep" doc:"how many generations that were live before are kept for kbsync rollback"`
 }
 
 // Validate checks what needs no file.
@@ -41,6 +43,9 @@ func (c *Config) Validate() error {
 	case "cosine", "dot", "l2":
 	default:
 		return fmt.Errorf("sqlite: distance %q: want cosine, dot or l2", c.Distance)
+	}
+	if c.Keep < 0 {
+		return errors.New("sqlite: keep must not be negative")
 	}
 	if strings.ContainsRune(c.Path, 0) || strings.ContainsRune(c.Collection, 0) {
 		return errors.New("sqlite: path and collection must not hold NUL")
@@ -53,6 +58,7 @@ type Sink struct {
 	path       string
 	collection string
 	distance   string
+	policy     connector.Policy
 	scans      scans
 
 	mu    sync.Mutex // guards the opening of the handles
@@ -66,7 +72,7 @@ var (
 
 // Plugin registers the sink under "sqlite".
 func Plugin() connector.SinkPlugin {
-	return connector.Define("sqlite", "one SQLite file, no server", Config{Distance: "cosine"},
+	return connector.Define("sqlite", "one SQLite file, no server", Config{Distance: "cosine", BlueGreen: "ask", Keep: 1},
 		func(_ context.Context, c *Config, env connector.Env) (connector.Sink, error) { return Open(*c, env) })
 }
 
@@ -94,7 +100,8 @@ func Open(c Config, env connector.Env) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %s: %w", c.Path, err)
 	}
-	return &Sink{path: realPath(path), collection: c.Collection, distance: c.Distance}, nil
+	return &Sink{path: realPath(path), collection: c.Collection, distance: c.Distance,
+		policy: connector.Policy{Auto: c.BlueGreen == "auto", Keep: c.Keep}}, nil
 }
 
 // realPath resolves links in the folder, so that one file has one name.
@@ -116,6 +123,7 @@ func (s *Sink) Capabilities() connector.SinkCapabilities {
 		MaxDimensions: maxDimensions,
 		Modes:         []connector.SearchMode{connector.ModeDense, connector.ModeLexical, connector.ModeHybrid},
 		Distance:      s.distance,
+		Policy:        s.policy,
 		Payload:       true,
 		Scan:          true,
 		Concurrency:   1, // there is one writer
