@@ -21,7 +21,9 @@ func registry(tb testing.TB, r *rig) *connector.Registry {
 	err = errors.Join(err,
 		reg.Sources.Add("faulty", faultyPlugin()),
 		reg.Sinks.Add("memory", connector.Define("memory", "the reference sink", memoryConfig{},
-			func(_ context.Context, c *memoryConfig, _ connector.Env) (connector.Sink, error) { return r.place(c.Name), nil })),
+			func(_ context.Context, c *memoryConfig, _ connector.Env) (connector.Sink, error) {
+				return r.place(c.Name), nil
+			})),
 		reg.Sinks.Add("remote", connector.Define("remote", "a sink in another process", remoteConfig{},
 			func(_ context.Context, c *remoteConfig, _ connector.Env) (connector.Sink, error) {
 				return &remote{socket: c.Socket}, nil

@@ -27,7 +27,7 @@ type rig struct {
 	docs   string // the folder that is synced
 	dir    string // configuration and state
 	yaml   string
-	memory *sinktest.Memory // behind `sink: { memory: {} }`
+	memory *sinktest.Memory            // behind `sink: { memory: {} }`
 	places map[string]*sinktest.Memory // further ones, by `memory: { name: … }`
 	opts   pipeline.Options
 	embeds atomic.Int64 // texts embedded

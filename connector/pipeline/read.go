@@ -85,6 +85,9 @@ func (p *Pipeline) Query(ctx context.Context, opts QueryOptions) ([]Answer, erro
 	return p.answers(ctx, coll, hits, opts.Expand)
 }
 
+// Collection opens the live collection; connector.ErrNoCollection before the first sync.
+func (p *Pipeline) Collection(ctx context.Context) (connector.Collection, error) { return p.live(ctx) }
+
 func (p *Pipeline) live(ctx context.Context) (coll connector.Collection, err error) {
 	err = p.retry(ctx, "open the collection", func() (err error) {
 		coll, err = p.sink.Live(ctx)

@@ -34,11 +34,7 @@ type Server struct {
 // Start runs a fresh server on free ports of loopback. Env are further variables for the script, as KEY=value.
 func Start(tb testing.TB, name string, env ...string) *Server {
 	tb.Helper()
-	if !installed(name) {
-		required := strings.Split(os.Getenv("KBSYNC_REQUIRE_SERVERS"), ",")
-		if slices.Contains(required, name) || slices.Contains(required, "all") {
-			tb.Fatalf("%s is not installed: run scripts/servers.sh install %s", name, name)
-		}
+	if !Installed(tb, name) {
 		tb.Skipf("%s is not installed (scripts/servers.sh install %s)", name, name)
 	}
 	if name == "qdrant-double" {
@@ -60,6 +56,17 @@ func Start(tb testing.TB, name string, env ...string) *Server {
 	})
 	s.Restart()
 	return s
+}
+
+// Installed says whether a server can be started; it fails the test if the server is required and is not there.
+func Installed(tb testing.TB, name string) bool {
+	tb.Helper()
+	ok := installed(name)
+	required := strings.Split(os.Getenv("KBSYNC_REQUIRE_SERVERS"), ",")
+	if !ok && (slices.Contains(required, name) || slices.Contains(required, "all")) {
+		tb.Fatalf("%s is not installed: run scripts/servers.sh install %s", name, name)
+	}
+	return ok
 }
 
 // Restart starts the server on the same data and ports, after Kill or Stop.
