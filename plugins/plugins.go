@@ -12,7 +12,12 @@ import (
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/text"
+	"github.com/kbsync/kbsync/sinks/chroma"
+	"github.com/kbsync/kbsync/sinks/milvus"
+	"github.com/kbsync/kbsync/sinks/pgvector"
+	"github.com/kbsync/kbsync/sinks/qdrant"
 	"github.com/kbsync/kbsync/sinks/sqlite"
+	"github.com/kbsync/kbsync/sinks/weaviate"
 	"github.com/kbsync/kbsync/sources/fs"
 	"github.com/kbsync/kbsync/strategies"
 )
@@ -49,6 +54,11 @@ func Registry() (*connector.Registry, error) {
 		),
 		add(&reg.Sinks,
 			sqlite.Plugin(),
+			qdrant.Plugin(),
+			weaviate.Plugin(),
+			milvus.Plugin(),
+			pgvector.Plugin(),
+			chroma.Plugin(),
 		),
 	)
 }
