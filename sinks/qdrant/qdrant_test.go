@@ -42,12 +42,10 @@ func openAt(tb testing.TB, addr, collection string, change func(*Config)) *Sink 
 	return s
 }
 
-func distances() []string { return []string{"cosine", "dot", "l2"} }
-
 // conform runs the suite against a server, with collections of their own.
-func conform(t *testing.T, addr string, change func(*Config), opts sinktest.Options) {
+func conform(t *testing.T, addr string, change func(*Config), distances ...string) {
 	t.Helper()
-	for _, distance := range distances() {
+	for _, distance := range distances {
 		t.Run(distance, func(t *testing.T) {
 			prefix := "kbsync-test-" + strings.ToLower(rand.Text()[:10]) + "-"
 			n, collection := 0, ""
@@ -58,14 +56,11 @@ func conform(t *testing.T, addr string, change func(*Config), opts sinktest.Opti
 				}
 			}
 			t.Cleanup(func() { dropAll(t, addr, prefix, set) })
-			opts := opts
-			opts.Distance = distance
-			opts.Reopen = func(t *testing.T) connector.Sink { return openAt(t, addr, collection, set) }
 			sinktest.Run(t, func(t *testing.T) connector.Sink {
 				n++
 				collection = fmt.Sprintf("%s%d 库", prefix, n)
 				return openAt(t, addr, collection, set)
-			}, opts)
+			}, sinktest.Options{Distance: distance, Reopen: func(t *testing.T) connector.Sink { return openAt(t, addr, collection, set) }})
 		})
 	}
 }
@@ -93,38 +88,40 @@ func dropAll(t *testing.T, addr, prefix string, change func(*Config)) {
 }
 
 // TestConformance runs against the fake: always, everywhere.
-func TestConformance(t *testing.T) { conform(t, fake(t).Addr(), nil, sinktest.Options{}) }
+func TestConformance(t *testing.T) { conform(t, fake(t).Addr(), nil, "cosine", "dot", "l2") }
 
 // TestConformanceStrict: strict mode refuses filters without an index.
 func TestConformanceStrict(t *testing.T) {
 	s := fake(t)
 	s.Strict, s.MaxBatch = true, 500
-	conform(t, s.Addr(), nil, sinktest.Options{})
+	conform(t, s.Addr(), nil, "cosine")
 }
 
 // TestConformanceOld: a server without collection metadata and without batches of queries and updates.
 func TestConformanceOld(t *testing.T) {
 	s := fake(t)
 	s.Old = true
-	conform(t, s.Addr(), nil, sinktest.Options{})
+	conform(t, s.Addr(), nil, "cosine")
 }
 
-// TestConformanceVariants: other names, the dense vector without a name, no sparse vector, no graph, no alias.
+// TestConformanceVariants: other names, the dense vector without a name, no sparse vector, no graph.
 func TestConformanceVariants(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"langchain":  func(c *Config) { c.Fields.Preset = "langchain" },
 		"llamaindex": func(c *Config) { c.Fields.Preset = "llamaindex" },
-		"names":      func(c *Config) { c.Fields.Names = map[string]string{"content": "正文", "vector": "v", "terms": "t", "metadata": "m"} },
-		"no sparse":  func(c *Config) { c.Sparse = "none" },
-		"flat":       func(c *Config) { c.Index = "flat" },
+		"names": func(c *Config) {
+			c.Fields.Names = map[string]string{"content": "正文", "vector": "v", "terms": "t", "metadata": "m"}
+		},
+		"no sparse": func(c *Config) { c.Sparse = "none" },
+		"flat":      func(c *Config) { c.Index = "flat" },
 	} {
-		t.Run(name, func(t *testing.T) { conform(t, fake(t).Addr(), change, sinktest.Options{}) })
+		t.Run(name, func(t *testing.T) { conform(t, fake(t).Addr(), change, "cosine") })
 	}
 }
 
 // TestConformanceDouble runs against the official Python client's local mode, which other people wrote.
 func TestConformanceDouble(t *testing.T) {
-	conform(t, servers.Start(t, "qdrant-double").Addr, nil, sinktest.Options{})
+	conform(t, servers.Start(t, "qdrant-double").Addr, nil, "cosine", "dot", "l2")
 }
 
 // TestConformanceServer runs against a real server, at QDRANT_ADDR with QDRANT_API_KEY, and drops what it made.
@@ -133,5 +130,5 @@ func TestConformanceServer(t *testing.T) {
 	if addr == "" {
 		return // there is none in the registries; the documentation says which version this was last run on
 	}
-	conform(t, addr, func(c *Config) { c.APIKey = connector.Secret(os.Getenv("QDRANT_API_KEY")) }, sinktest.Options{})
+	conform(t, addr, func(c *Config) { c.APIKey = connector.Secret(os.Getenv("QDRANT_API_KEY")) }, "cosine", "dot", "l2")
 }

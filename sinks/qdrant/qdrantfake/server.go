@@ -27,7 +27,7 @@ import (
 // Server is a running fake. Set the exported fields before the first call, or between calls that are not concurrent.
 type Server struct {
 	// Before is called before each call with its name, such as "Upsert", and its number among those of that name, from 1. An
-	// error is the answer, and nothing is done. A [Throttled] becomes what the server's rate limiter sends.
+	// error is the answer, and nothing is done. A [ThrottledError] becomes what the server's rate limiter sends.
 	Before func(ctx context.Context, method string, n int) error
 	// After is called after each call that succeeded; an error is the answer though the work was done.
 	After func(ctx context.Context, method string, n int) error
@@ -103,11 +103,13 @@ func (s *Server) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Throttled is the answer of the rate limiter, for Before.
-type Throttled struct{ Seconds int }
+// ThrottledError is the answer of the rate limiter, for Before.
+type ThrottledError struct{ Seconds int }
 
 // Error names the wait.
-func (t Throttled) Error() string { return fmt.Sprintf("rate limit: retry after %d seconds", t.Seconds) }
+func (t ThrottledError) Error() string {
+	return fmt.Sprintf("rate limit: retry after %d seconds", t.Seconds)
+}
 
 func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	method := info.FullMethod[strings.LastIndexByte(info.FullMethod, '/')+1:]
@@ -133,7 +135,7 @@ func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerI
 }
 
 func answer(ctx context.Context, err error) error {
-	t, ok := err.(Throttled) //nolint:errorlint // the documented form
+	t, ok := err.(ThrottledError) //nolint:errorlint // the documented form
 	if !ok {
 		return err
 	}
