@@ -185,10 +185,12 @@ func (c *Collection) loaded(ctx context.Context, read func() error) error {
 	err := read()
 	var e *serverError
 	if errors.As(err, &e) && e.notLoaded() {
-		if err := c.server.load(ctx, c.name); err != nil {
-			return err
+		if err = c.server.load(ctx, c.name); err == nil {
+			err = read()
 		}
-		return read()
+	}
+	if errors.Is(err, errNoRows) {
+		return nil
 	}
 	return err
 }
@@ -236,12 +238,15 @@ func (c *Collection) pages(ctx context.Context, expr string, output []string, si
 			it, err = c.server.QueryIterator(ctx, opt)
 			return err
 		})
+		if err == nil && it == nil {
+			return // no rows
+		}
 		for err == nil {
 			if err = ctx.Err(); err != nil {
 				break
 			}
 			var page client.ResultSet
-			if page, err = it.Next(ctx); errors.Is(err, io.EOF) || err == nil && page.Len() == 0 {
+			if page, err = it.Next(ctx); errors.Is(err, io.EOF) || errors.Is(err, errNoRows) || err == nil && page.Len() == 0 {
 				return
 			}
 			if err == nil && !yield(page, nil) {

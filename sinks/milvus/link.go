@@ -2,9 +2,11 @@ package milvus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	grpc_retry "github.com/grpc-ecosystem/go-grpc-middleware/retry"
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -128,11 +131,29 @@ func intercept(timeout time.Duration) grpc.UnaryClientInterceptor {
 		if s := statusOf(reply); s != nil && (s.GetCode() != 0 || s.GetErrorCode() != 0) { //nolint:staticcheck // old servers set the old code alone
 			return statusError(ctx, s)
 		}
-		if m, ok := reply.(*milvuspb.MutationResult); ok && len(m.GetErrIndex()) > 0 {
-			return connector.Errorf(connector.ClassUnknown, "the server refused %d rows without a reason", len(m.GetErrIndex()))
+		switch r := reply.(type) {
+		case *milvuspb.MutationResult:
+			if n := len(r.GetErrIndex()); n > 0 {
+				return connector.Errorf(connector.ClassUnknown, "the server refused %d rows without a reason", n)
+			}
+		case *milvuspb.SearchResults:
+			if !slices.ContainsFunc(r.GetResults().GetTopks(), func(n int64) bool { return n > 0 }) {
+				return errNoRows
+			}
+		case *milvuspb.QueryResults:
+			if len(r.GetFieldsData()) == 0 || empty(r.GetFieldsData()[0]) {
+				return errNoRows
+			}
 		}
 		return nil
 	}
+}
+
+// errNoRows stands for an answer without rows, in which the SDK misses the fields that were asked for.
+var errNoRows = errors.New("no rows")
+
+func empty(f *schemapb.FieldData) bool {
+	return f.GetScalars().GetData() == nil && f.GetVectors().GetData() == nil
 }
 
 func statusOf(reply any) *commonpb.Status {

@@ -65,3 +65,20 @@ func TestConformance(t *testing.T) {
 		t.Run(distance, func(t *testing.T) { conform(t, srv.Addr, distance, nil) })
 	}
 }
+
+// TestMilvus23 checks the sink on a full server of an old version, which has no sparse vectors.
+func TestMilvus23(t *testing.T) {
+	srv := servers.Start(t, "milvus")
+	ctx := t.Context()
+	for _, distance := range []string{"cosine", "dot", "l2"} {
+		t.Run(distance, func(t *testing.T) { conform(t, srv.Addr, distance, func(c *Config) { c.Sparse = "none" }) })
+	}
+	t.Run("sparse", func(t *testing.T) {
+		s := openWith(t, config(srv.Addr, "sparse"))
+		defer func() { _ = s.Close() }()
+		_, err := s.Create(ctx, connector.Schema{Generation: "g1", Model: "m", Dimensions: 8})
+		if connector.ClassOf(err) != connector.ClassUnsupported {
+			t.Errorf("sparse vectors on Milvus 2.3: %v, want a refusal that names the version", err)
+		}
+	})
+}

@@ -65,7 +65,7 @@ func fieldNames(c *remote.Common) (fields, error) {
 	}
 	names, err := c.Fields.Resolve(own, map[string]map[string]string{
 		"langchain":  {"id": "pk", "content": "text"},
-		"llamaindex": {"vector": "embedding", "content": "text"},
+		"llamaindex": {"vector": "embedding", "content": "text", "sparse": "sparse_embedding"},
 	})
 	if err != nil {
 		return fields{}, fmt.Errorf("milvus: %w", err)
