@@ -173,11 +173,11 @@ func (s *Sink) Live(ctx context.Context) (connector.Collection, error) {
 }
 
 func (s *Sink) open(ctx context.Context, g generation) (*Collection, error) {
-	c := &Collection{sink: s, class: g.class.Class, schema: g.meta.Schema, marker: g.meta.Marker}
+	c := &Collection{sink: s, class: g.class.Class, schema: g.meta.Schema, classMarker: g.meta.Marker, marker: g.meta.Marker}
 	if s.config.Tenant == "" {
 		return c, nil
 	}
-	of, err := c.tenantMarker(ctx)
+	of, err := c.openNote(ctx)
 	c.marker += "." + of
 	return c, err
 }

@@ -7,13 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"github.com/kbsync/kbsync/connector"
-	"github.com/kbsync/kbsync/internal/remote"
 )
 
 // Collection is one class, or one tenant of it.
@@ -21,7 +19,8 @@ type Collection struct {
 	sink   *Sink
 	class  string
 	schema connector.Schema
-	marker string
+	// classMarker is the class's; marker is that, or with a tenant both joined.
+	classMarker, marker string
 }
 
 var _ connector.Collection = (*Collection)(nil)
@@ -114,7 +113,7 @@ func (c *Collection) Count(ctx context.Context) (int, error) {
 	}
 	n := rows[0].Meta.Count
 	if c.tenant() != nil {
-		n-- // its marker
+		n-- // its note
 	}
 	return n, nil
 }
@@ -155,16 +154,8 @@ func (c *Collection) Flush(ctx context.Context) error {
 
 // check says whether the class is the one that was opened: writing to one that is gone would make it anew by auto-schema.
 func (c *Collection) check(ctx context.Context) error {
-	var class struct{ Class, Description string }
-	err := c.sink.rest.do(ctx, http.MethodGet, "/schema/"+url.PathEscape(c.class), nil, &class)
-	if err != nil {
-		return err
-	}
-	want, _, _ := strings.Cut(c.marker, ".")
-	if meta, ok := remote.ParseMeta(class.Description); !ok || meta.Marker != want || class.Class != c.class {
-		return connector.Errorf(connector.ClassNotFound, "class %s was deleted and made anew by somebody else", c.class)
-	}
-	return nil
+	_, _, err := c.describe(ctx)
+	return err
 }
 
 func (c *Collection) wrap(doing string, err error) error {

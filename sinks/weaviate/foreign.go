@@ -59,7 +59,7 @@ func (s *Sink) Foreign(ctx context.Context, collection string) iter.Seq2[connect
 // resolve gives the class of a name or alias, which may be spelt with a small first letter.
 func (s *Sink) resolve(ctx context.Context, name string) (string, error) {
 	class := className(name)
-	if len(name) > 0 && class[1:] != name[1:] {
+	if name == "" || class[1:] != name[1:] {
 		return "", connector.Errorf(connector.ClassNotFound, "no class can have that name")
 	}
 	var alias aliasBody

@@ -31,17 +31,16 @@ func className(collection string) string {
 		}
 	}
 	name := b.String()
-	if c := name[0]; c >= 'a' && c <= 'z' {
+	switch {
+	case name != "" && name[0] >= 'a' && name[0] <= 'z':
 		name = strings.ToUpper(name[:1]) + name[1:]
-	} else if c < 'A' || c > 'Z' {
+	case name == "" || name[0] < 'A' || name[0] > 'Z':
 		name, changed = "C"+name, true
 	}
-	if len(name) > maxName {
-		name, changed = name[:maxName], true
-	}
-	if changed {
+	if changed || len(name) > maxName {
 		sum := sha256.Sum256([]byte(collection))
-		name += "_" + hex.EncodeToString(sum[:4])
+		hash := "_" + hex.EncodeToString(sum[:4])
+		name = name[:min(len(name), maxName-len(hash))] + hash
 	}
 	return name
 }

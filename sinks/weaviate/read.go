@@ -101,7 +101,7 @@ func (c *Collection) Scan(ctx context.Context, vectors bool) iter.Seq2[connector
 				switch {
 				case err == nil && p.ChunkID <= after:
 					err = connector.Errorf(connector.ClassUnknown, "the server lists %s after %s", p.ChunkID, after)
-				case p.ChunkID == tenantMarkerID:
+				case p.ChunkID == tenantNoteID:
 					after = p.ChunkID
 					continue
 				}
@@ -162,7 +162,7 @@ func (c *Collection) search(ctx context.Context, req *pb.SearchRequest) (*pb.Sea
 func (c *Collection) decode(r *pb.SearchResult, vectors bool) (connector.Point, error) {
 	fields, names := r.GetProperties().GetNonRefProps().GetFields(), c.sink.names
 	p := connector.Point{Record: connector.Record{ChunkID: r.GetMetadata().GetId()}}
-	if p.ChunkID == tenantMarkerID {
+	if p.ChunkID == tenantNoteID {
 		return p, nil
 	}
 	rest := textOf(fields[names[fieldRecord]])

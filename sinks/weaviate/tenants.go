@@ -2,18 +2,13 @@ package weaviate
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"strings"
 
 	"github.com/weaviate/weaviate/entities/models"
-	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"github.com/kbsync/kbsync/connector"
 )
-
-// tenantMarkerID is the object in each tenant that holds its marker: a class says in its description who it is, a tenant cannot.
-const tenantMarkerID = "5d1c1f3e-6b0a-5c8e-9e55-6b62737963aa"
 
 func (s *Sink) tenantNames(ctx context.Context, class string) ([]string, error) {
 	list, err := s.schema.TenantsGetter().WithClassName(class).Do(ctx)
@@ -81,26 +76,4 @@ func (s *Sink) tenantsFollow(ctx context.Context, class string) error {
 		return nil
 	}
 	return connector.Errorf(connector.ClassConflict, "the alias %s is common to all tenants, and %s are not in the new generation yet: sync them first, then promote", s.config.Collection, strings.Join(old, ", "))
-}
-
-// tenantMarker reads the tenant's marker, and makes it if it is missing.
-func (c *Collection) tenantMarker(ctx context.Context) (string, error) {
-	name := c.sink.names[fieldRecord]
-	reply, err := c.search(ctx, &pb.SearchRequest{
-		Limit: 1, Filters: idFilter([]string{tenantMarkerID}), Properties: &pb.PropertiesRequest{NonRefProperties: []string{name}},
-	})
-	if err != nil {
-		return "", err
-	}
-	for _, r := range reply.GetResults() {
-		return textOf(r.GetProperties().GetNonRefProps().GetFields()[name]), nil
-	}
-	marker := rand.Text()
-	object := c.object(tenantMarkerID)
-	set(object, name, marker)
-	failed, err := c.send(ctx, []*pb.BatchObject{object})
-	if err == nil && len(failed) > 0 {
-		err = failed[0]
-	}
-	return marker, err
 }

@@ -151,7 +151,7 @@ func checkID(id string) error {
 	if err := payload.CheckID(id); err != nil {
 		return err
 	}
-	if id == tenantMarkerID || id == nilID {
+	if id == tenantNoteID || id == nilID {
 		return connector.Errorf(connector.ClassInvalid, "chunk id %s is reserved", id)
 	}
 	return nil
