@@ -184,3 +184,40 @@ func listKind(list []any) ValueKind {
 	}
 	return ValueList
 }
+
+// Markdown is the mapping as a table for people: what becomes of each kind of value, names and sizes.
+func (m *Mapping) Markdown() string {
+	if m == nil {
+		m = &Mapping{}
+	}
+	var b strings.Builder
+	b.WriteString("| metadata | becomes |\n|---|---|\n")
+	for _, k := range []ValueKind{ValueNull, ValueBool, ValueInt, ValueBigInt, ValueFloat, ValueString, ValueDate, ValueList, ValueMixed, ValueNested, ValueInvalid} {
+		fmt.Fprintf(&b, "| %s | %s |\n", k, m.treat(k))
+	}
+	if m.MaxStringBytes > 0 {
+		fmt.Fprintf(&b, "| string over %d bytes | %s |\n", m.MaxStringBytes, m.treat(ValueLong))
+	}
+	if m.Name != nil {
+		fmt.Fprintf(&b, "| a name other than `%s` | %s |\n", strings.ReplaceAll(m.Name.String(), "|", "\\|"), m.names())
+	}
+	if len(m.Reserved) > 0 {
+		fmt.Fprintf(&b, "| the names `%s` | %s |\n", strings.Join(m.Reserved, "`, `"), m.names())
+	}
+	if m.MaxTextBytes > 0 {
+		fmt.Fprintf(&b, "| text over %d bytes | %s |\n", m.MaxTextBytes, TreatRefused)
+	}
+	if m.MaxRecordBytes > 0 {
+		fmt.Fprintf(&b, "| metadata over %d bytes in all | %s |\n", m.MaxRecordBytes, TreatRefused)
+	}
+	if len(m.Distances) > 0 {
+		fmt.Fprintf(&b, "| a distance other than %s | %s |\n", strings.Join(m.Distances, ", "), TreatRefused)
+	}
+	if len(m.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, n := range m.Notes {
+		fmt.Fprintf(&b, "- %s\n", n)
+	}
+	return b.String()
+}

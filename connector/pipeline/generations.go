@@ -21,7 +21,7 @@ func (p *Pipeline) consent(ctx context.Context, l *ledger.Ledger, o *opened, all
 		return err
 	}
 	if !allow && (held == o.schema.Generation || !p.sink.Capabilities().Policy.Auto) {
-		return &GuardError{fmt.Sprintf("the collection %q was made by %s and the configuration names %s: vectors of two models, or two layouts, are never mixed. "+
+		return &GuardError{fmt.Sprintf("the collection %q was made by %s and the configuration names %s: vectors of two models are never mixed, nor are two layouts. "+
 			"Run with --allow-rebuild to build it anew beside the old one and switch when it is complete, or restore the configuration",
 			p.sink.Target().Collection, describe(o.live), describe(&o.schema))}
 	}
