@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/payload"
@@ -18,43 +19,77 @@ const (
 	pageSize = 500
 	// efSearch is how many candidates a query holds, and exactCandidates how many where it shall be exact: Chroma searches
 	// its index alone, but holds as many candidates as results are asked for.
-	efSearch        = 256
+	efSearch        = 512
 	exactCandidates = 2000
 )
 
 // Collection is one generation. It is addressed by its id, which renames do not change.
 type Collection struct {
 	sink   *Sink
-	path   string
-	id     string
+	path   string // with its id
 	schema connector.Schema
 }
 
-var _ connector.Collection = (*Collection)(nil)
+var (
+	_ connector.Collection = (*Collection)(nil)
+	_ connector.Stamper    = (*Collection)(nil)
+)
 
 // Schema implements [connector.Collection].
 func (c *Collection) Schema() connector.Schema { return c.schema }
 
 // Marker implements [connector.Collection].
 func (c *Collection) Marker(ctx context.Context) (string, error) {
-	var e entry
-	if err := c.call(ctx, "GET", "/by-id", nil, &e); err != nil {
-		return "", err
-	}
-	if err := e.parse(); err != nil {
-		return "", fmt.Errorf("chroma: marker: %w", err)
-	}
-	return e.meta.Marker, nil
+	e, err := c.entry(ctx)
+	return e.meta.Marker, err
 }
 
-// call is a request to the collection; op "/by-id" is the one whose path has another form.
+// Stamp implements [connector.Stamper].
+func (c *Collection) Stamp(ctx context.Context) (string, error) {
+	e, err := c.entry(ctx)
+	stamp, _ := e.Metadata[stampKey].(string)
+	return stamp, err
+}
+
+// SetStamp implements [connector.Stamper].
+func (c *Collection) SetStamp(ctx context.Context, stamp string) error {
+	e, err := c.entry(ctx)
+	if err != nil {
+		return err
+	}
+	e.Metadata[stampKey] = stamp
+	return c.call(ctx, "PUT", "", map[string]any{"new_metadata": e.Metadata}, nil)
+}
+
+// entry reads what the collection says of itself now.
+func (c *Collection) entry(ctx context.Context) (entry, error) {
+	var e entry
+	if err := c.call(ctx, "GET", "/by-id", nil, &e); err != nil {
+		return e, err
+	}
+	if err := e.parse(); err != nil {
+		return e, fmt.Errorf("chroma: %w", err)
+	}
+	return e, nil
+}
+
+// call is a request to the collection; op "/by-id" is the one whose path has another form, and none is for its description.
 func (c *Collection) call(ctx context.Context, method, op string, body, out any) error {
 	path := c.path + op
-	if op == "/by-id" {
+	switch op {
+	case "/by-id":
 		path = op + c.path
+	case "":
+		op = "describe"
 	}
-	if err := c.sink.client.call(ctx, method, path, body, out); err != nil {
-		return fmt.Errorf("chroma: %s: %w", op[1:], err)
+	err := c.sink.client.call(ctx, method, path, body, out)
+	// A read looks at metadata and then at vectors. One that falls between a deletion's two halves fails, though nothing is
+	// wrong: it sees another moment when it is made again.
+	for again := 0; again < 5 && (op == "/get" || op == "/query") && err != nil && strings.Contains(err.Error(), "Error finding id"); again++ {
+		err = c.sink.client.call(ctx, method, path, body, out)
+	}
+	if err != nil {
+		return fmt.Errorf("chroma: %s: %w", strings.TrimPrefix(op, "/"), err)
 	}
 	return nil
 }

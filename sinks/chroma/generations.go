@@ -17,6 +17,8 @@ const (
 	metaKey = "kbsync"
 	nextKey = "kbsync_next"
 	newKey  = "kbsync_new"
+
+	stampKey = "kbsync_stamp"
 )
 
 // entry is a collection as the server lists it.
@@ -130,7 +132,11 @@ func (s *Sink) promote(ctx context.Context, all []entry, e *entry) error {
 
 // rename sets name and marks in one request.
 func (s *Sink) rename(ctx context.Context, e *entry, name string, marks ...string) error {
-	body := map[string]any{"new_metadata": description(e.meta, marks...)}
+	metadata := description(e.meta, marks...)
+	if stamp, ok := e.Metadata[stampKey]; ok {
+		metadata[stampKey] = stamp
+	}
+	body := map[string]any{"new_metadata": metadata} // replaces all of it
 	if name != e.Name {
 		body["new_name"] = name
 	}
@@ -142,7 +148,7 @@ func (s *Sink) rename(ctx context.Context, e *entry, name string, marks ...strin
 }
 
 func (s *Sink) open(e entry) *Collection {
-	return &Collection{sink: s, path: "/" + e.ID, id: e.ID, schema: e.meta.Schema}
+	return &Collection{sink: s, path: "/" + e.ID, schema: e.meta.Schema}
 }
 
 // Foreign implements [connector.Importer]: the metadata of each item, and its document under "document".
