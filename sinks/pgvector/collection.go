@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"sync/atomic"
@@ -128,9 +129,9 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 		}
 		var row []any
 		if err == nil {
-			row, err = l.values(p)
+			row, err = l.payloadValues(&p.Record)
 		}
-		b.add(i, p.ChunkID, row, err)
+		b.add(i, p, row, err)
 	}
 	err := c.write(ctx, l.columns, b, func(ctx context.Context, conn *pgx.Conn, table string) error {
 		_, err := conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s AS t (%s) SELECT %s FROM kbsync_incoming ON CONFLICT (%s) DO UPDATE SET %s WHERE %s",
@@ -157,7 +158,7 @@ func (c *Collection) UpdatePayload(ctx context.Context, records []connector.Reco
 		if err == nil {
 			row, err = l.payloadValues(&records[i])
 		}
-		b.add(i, records[i].ChunkID, row, err)
+		b.add(i, &connector.Point{Record: records[i]}, row, err)
 	}
 	err := c.write(ctx, columns, b, func(ctx context.Context, conn *pgx.Conn, table string) error {
 		_, err := conn.Exec(ctx, fmt.Sprintf("UPDATE %s AS t SET %s FROM kbsync_incoming AS n WHERE t.%s = n.%[3]s AND (%[4]s)", table, assignments(columns, "n"), l.id(), differs(columns, "n")))
@@ -184,11 +185,11 @@ func (c *Collection) UpdatePayload(ctx context.Context, records []connector.Reco
 	return c.fail(ctx, "update payloads", err)
 }
 
-// batch are rows on their way into the table: one an id, the last, in order of id, so that two batches that meet wait for each
+// batch are points on their way into the table: one an id, the last, in order of id, so that two batches that meet wait for each
 // other and never both.
 type batch struct {
-	ids    []string
-	rows   [][]any
+	points []*connector.Point
+	rows   [][]any // the values of the payload
 	at     map[string]int
 	failed map[int]error
 }
@@ -197,17 +198,17 @@ func newBatch(n int) *batch {
 	return &batch{rows: make([][]any, 0, n), at: make(map[string]int, n), failed: map[int]error{}}
 }
 
-func (b *batch) add(i int, id string, row []any, err error) {
+func (b *batch) add(i int, p *connector.Point, row []any, err error) {
 	if err != nil {
 		b.failed[i] = err
 		return
 	}
-	if at, ok := b.at[id]; ok {
-		b.rows[at] = row
+	if at, ok := b.at[p.ChunkID]; ok {
+		b.points[at], b.rows[at] = p, row
 		return
 	}
-	b.at[id] = len(b.rows)
-	b.ids, b.rows = append(b.ids, id), append(b.rows, row)
+	b.at[p.ChunkID] = len(b.rows)
+	b.points, b.rows = append(b.points, p), append(b.rows, row)
 }
 
 func (b *batch) err() error {
@@ -219,20 +220,29 @@ func (b *batch) err() error {
 
 // Len, Less and Swap order by id.
 func (b *batch) Len() int           { return len(b.rows) }
-func (b *batch) Less(i, j int) bool { return b.ids[i] < b.ids[j] }
+func (b *batch) Less(i, j int) bool { return b.points[i].ChunkID < b.points[j].ChunkID }
 func (b *batch) Swap(i, j int) {
-	b.ids[i], b.ids[j], b.rows[i], b.rows[j] = b.ids[j], b.ids[i], b.rows[j], b.rows[i]
+	b.points[i], b.points[j], b.rows[i], b.rows[j] = b.points[j], b.points[i], b.rows[j], b.rows[i]
 }
 
-// write copies the rows into a temporary table and runs fn on it, in one transaction.
+// write copies the points into a temporary table of the columns and runs fn on it, in one transaction. Words are counted while the
+// server takes those before.
 func (c *Collection) write(ctx context.Context, columns []column, b *batch, fn func(ctx context.Context, conn *pgx.Conn, table string) error) error {
 	if len(b.rows) == 0 {
 		return ctx.Err()
 	}
 	sort.Sort(b)
+	whole := !columns[len(columns)-1].payload
+	row := func(i int) ([]any, error) {
+		if !whole {
+			return b.rows[i], nil
+		}
+		rest, err := c.sink.layout.vectorValues(b.points[i])
+		return slices.Concat(b.rows[i], rest), err
+	}
 	begin := []string{"BEGIN", c.sink.layout.incoming(columns, c.meta.Schema.Dimensions)}
 	return c.locked(ctx, begin, forWriting, func(ctx context.Context, conn *pgx.Conn, table string) error {
-		if _, err := conn.CopyFrom(ctx, pgx.Identifier{"kbsync_incoming"}, namesOf(columns), pgx.CopyFromRows(b.rows)); err != nil {
+		if _, err := conn.CopyFrom(ctx, pgx.Identifier{"kbsync_incoming"}, namesOf(columns), pgx.CopyFromSlice(len(b.rows), row)); err != nil {
 			return err
 		}
 		return fn(ctx, conn, table)

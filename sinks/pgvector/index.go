@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -170,7 +169,7 @@ func (c *Collection) buildBy(ctx context.Context, x index, rows int, set string)
 	s := c.sink
 	statements := []string{"BEGIN", fmt.Sprintf("SET LOCAL lock_timeout = %d", s.config.Timeout.Milliseconds()),
 		fmt.Sprintf("SELECT pg_advisory_xact_lock(hashtext('kbsync index'), %d)", int32(c.oid))} //nolint:gosec // any number will do
-	if memory := c.buildMemory(rows); x.suffix == "vectors" {
+	if memory := c.buildMemory(rows); x.suffix == "vectors" || x.suffix == "words" {
 		statements = append(statements, fmt.Sprintf("SELECT set_config('maintenance_work_mem', greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024, %d)::text, true)", memory>>10))
 	}
 	if set != "" {
@@ -207,15 +206,21 @@ func (c *Collection) ready(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return slices.Contains(have, indexName(*c.name.Load(), "vectors")), err
 }
 
-// searchSettings are those of a query through the index for n hits.
-func (c *Collection) searchSettings(n, rows int) string {
-	s := &c.sink.config
-	if s.Index == "ivfflat" {
-		scan := s.IterativeScan
+// settings are those of a query through the index for n hits. Candidates that a filter drops are not looked at again, so a
+// filtered query takes more of them.
+func (s *search) settings(n, rows int) string {
+	c := &s.c.sink.config
+	if c.Index == "ivfflat" {
+		scan := c.IterativeScan
 		if scan == "strict_order" { // which this index does not know; hits are sorted again
 			scan = "relaxed_order"
 		}
-		return "SELECT set_config('ivfflat.iterative_scan', '" + scan + "', true), set_config('ivfflat.probes', '" + strconv.Itoa(int(math.Sqrt(float64(lists(rows))))+1) + "', true)"
+		all := lists(rows)
+		return fmt.Sprintf("SELECT set_config('ivfflat.iterative_scan', '%s', true), set_config('ivfflat.probes', '%d', true)", scan, min(all, 10+2*int(math.Sqrt(float64(all)))))
 	}
-	return "SELECT set_config('hnsw.iterative_scan', '" + s.IterativeScan + "', true), set_config('hnsw.ef_search', '" + strconv.Itoa(min(1000, max(s.EFSearch, n))) + "', true)"
+	candidates := max(c.EFSearch, 2*n)
+	if len(s.filter) > 0 {
+		candidates *= 4
+	}
+	return fmt.Sprintf("SELECT set_config('hnsw.iterative_scan', '%s', true), set_config('hnsw.ef_search', '%d', true)", c.IterativeScan, min(1000, candidates))
 }

@@ -16,8 +16,8 @@ const (
 	colWeights  = "kbsync_weights"  // their weights in BM25
 )
 
-// sparseDimensions is the largest that pgvector takes; the words' numbers are folded into it.
-const sparseDimensions = 1_000_000_000
+// sparseDimensions is how many numbers words have: pgvector takes 1,000,000,000, so the numbers of 31 bits lose two.
+const sparseDimensions = 1 << 29
 
 // field is a column whose name the configuration can change.
 type field struct{ key, name, kind string }
@@ -153,7 +153,7 @@ func (l *layout) incoming(columns []column, dimensions int) string {
 	for i, c := range columns {
 		defs[i] = quote(c.name) + " " + l.kind(c, dimensions)
 	}
-	return "CREATE TEMP TABLE kbsync_incoming (" + strings.Join(defs, ", ") + ") ON COMMIT DROP"
+	return "CREATE TEMP TABLE kbsync_incoming (" + strings.Join(defs, ", ") + ") WITH (toast_tuple_target = 8160) ON COMMIT DROP"
 }
 
 // payload are the columns that UpdatePayload writes.

@@ -31,7 +31,9 @@ func fit(name string) string {
 func quote(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
 // literal writes a string constant.
-func literal(s string) string { return " E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'" }
+func literal(s string) string {
+	return " E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
+}
 
 // table is the name of a generation's table while it is not live; in place there is one table alone.
 func (s *Sink) table(generation string) string { return fit(s.config.Physical(generation)) }

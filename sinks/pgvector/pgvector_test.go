@@ -24,7 +24,9 @@ func start(t testing.TB) *place {
 	return &place{server: servers.Start(t, "pgvector")}
 }
 
-func (p *place) url() string { return "postgres://postgres@" + p.server.Addr + "/postgres?sslmode=disable" }
+func (p *place) url() string {
+	return "postgres://postgres@" + p.server.Addr + "/postgres?sslmode=disable"
+}
 
 func (p *place) collection() string { return fmt.Sprintf("Hand book' \"%d\" 库", p.n.Add(1)) }
 

@@ -1,6 +1,8 @@
 package pgvector
 
 import (
+	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -84,25 +86,18 @@ func (l *layout) payloadValues(r *connector.Record) ([]any, error) {
 	}, nil
 }
 
-// values are those of all columns.
-func (l *layout) values(p *connector.Point) ([]any, error) {
-	row, err := l.payloadValues(&p.Record)
-	if err != nil {
-		return nil, err
+// vectorValues are the values of the columns after those of the payload.
+func (l *layout) vectorValues(p *connector.Point) ([]any, error) {
+	switch {
+	case p.Vector == nil && l.words:
+		return []any{nil, nil, nil}, nil
+	case p.Vector == nil:
+		return []any{nil}, nil
+	case !l.words:
+		return []any{vector.NewVector(p.Vector)}, nil
 	}
-	if p.Vector == nil {
-		row = append(row, nil)
-		if l.words {
-			row = append(row, nil, nil)
-		}
-		return row, nil
-	}
-	row = append(row, vector.NewVector(p.Vector))
-	if l.words {
-		words, weights := document(p.EmbedText)
-		row = append(row, words, weights)
-	}
-	return row, nil
+	words, weights, err := document(p.EmbedText)
+	return []any{vector.NewVector(p.Vector), words, weights}, err
 }
 
 func (l *layout) idValue(id string) any {
@@ -189,38 +184,53 @@ func spansJSON(spans []connector.Span) (any, error) {
 
 // document is the words of a text as a column of numbers, ascending, and their weights. The type of the weights holds 16,000
 // words; of longer texts the heaviest are kept, and the rest is found through the numbers alone.
-func document(s string) ([]int32, vector.SparseVector) {
+func document(s string) (words []int32, weights vector.SparseVector, err error) {
 	doc := sparse.Document(s)
-	weights := make(map[int32]float32, len(doc.Indices))
-	for i, index := range doc.Indices {
-		weights[fold(index)] += doc.Values[i]
-	}
-	words := make([]int32, 0, len(weights))
-	for w := range weights {
-		words = append(words, w)
-	}
-	if len(words) > maxWeights {
-		slices.SortFunc(words, func(a, b int32) int {
-			if weights[a] != weights[b] {
-				if weights[a] > weights[b] {
-					return -1
-				}
-				return 1
-			}
-			return int(a - b)
-		})
-		for _, w := range words[maxWeights:] {
-			delete(weights, w)
+	words = make([]int32, 0, len(doc.Indices))
+	values := make([]float32, 0, len(doc.Values))
+	for i, index := range doc.Indices { // ascending, and so are their folds
+		if w, last := fold(index), len(words)-1; last >= 0 && words[last] == w {
+			values[last] += doc.Values[i]
+		} else {
+			words, values = append(words, w), append(values, doc.Values[i])
 		}
 	}
-	slices.Sort(words)
-	return words, vector.NewSparseVectorFromMap(weights, sparseDimensions)
+	kept, of := words, values
+	if len(words) > maxWeights {
+		kept, of = heaviest(words, values)
+	}
+	b := make([]byte, 0, 12+8*len(kept))
+	for _, n := range []int{sparseDimensions, len(kept), 0} {
+		b = binary.BigEndian.AppendUint32(b, uint32(n)) //nolint:gosec // small
+	}
+	for _, w := range kept {
+		b = binary.BigEndian.AppendUint32(b, uint32(w)) //nolint:gosec // not negative
+	}
+	for _, v := range of {
+		b = binary.BigEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return words, weights, weights.DecodeBinary(b) // the type's other makers take a map
 }
 
 // maxWeights is how many elements a sparsevec holds.
 const maxWeights = 16_000
 
-func fold(index uint32) int32 { return int32(index % sparseDimensions) } //nolint:gosec // below 2^31
+// heaviest are the first maxWeights words by weight, in their old order.
+func heaviest(words []int32, values []float32) (kept []int32, of []float32) {
+	order := make([]int, len(words))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b)) })
+	order = order[:maxWeights]
+	slices.Sort(order)
+	for _, i := range order {
+		kept, of = append(kept, words[i]), append(of, values[i])
+	}
+	return kept, of
+}
+
+func fold(index uint32) int32 { return int32(index >> 2) } //nolint:gosec // below 2^31
 
 // selected are the columns that a point is read from.
 func (l *layout) selected(vectors bool) string {

@@ -145,7 +145,7 @@ func (s *search) throughIndex(ctx context.Context, expression string, question [
 	if err := s.conn.QueryRow(ctx, "SELECT reltuples FROM pg_class WHERE oid = $1", c.oid).Scan(&rows); err != nil {
 		return nil, err
 	}
-	if _, err := s.conn.Exec(ctx, c.searchSettings(n, int(rows))); err != nil {
+	if _, err := s.conn.Exec(ctx, s.settings(n, int(rows))); err != nil {
 		return nil, err
 	}
 	where, args := l.where(s.filter, []any{vector.NewVector(question)})
