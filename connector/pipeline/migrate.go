@@ -212,6 +212,9 @@ func (m *mover) flush(ctx context.Context) error {
 		refs = append(refs, ref)
 	}
 	m.points, m.bytes = m.points[:0], 0
+	if err := m.vectors(ctx, items); err != nil {
+		return err
+	}
 	if err := m.w.upsert(ctx, items); err != nil {
 		return err
 	}
@@ -228,6 +231,22 @@ func (m *mover) flush(ctx context.Context) error {
 	}
 	m.report.Written += len(stored)
 	return m.into.target.Stored(ctx, stored)
+}
+
+// vectors puts the store's vectors, which are the model's own, in place of those that the collection gave back, which a database may have
+// normalised. A point without a vector is stored only, and stays so.
+func (m *mover) vectors(ctx context.Context, items []item) error {
+	hashes := make([]ledger.Hash, len(items))
+	for i := range items {
+		hashes[i] = textHash(items[i].point.EmbedText)
+	}
+	found, err := m.l.Lookup(ctx, m.from.schema.Model, hashes)
+	for i := range found {
+		if found[i].Vector != nil && items[i].point.Vector != nil {
+			items[i].point.Vector = found[i].Vector
+		}
+	}
+	return err
 }
 
 // expected finds what the ledger expects the other sink to hold of a point, and checks that the point is what was written.
