@@ -534,12 +534,16 @@ func serverCrash(t *testing.T, b backend) {
 	r := newRig(t, "", b.line(srv.Addr, srv.Addr2, "crash"))
 	r.opts.RetryWait = 5 * time.Millisecond
 	r.yaml += "sync: { retries: 2 }\n"
-	for i := range 20 {
+	for i := range 5 {
 		r.write(fmt.Sprintf("%d.md", i), sections(i, 10))
+	}
+	r.sync()
+	for i := range 20 {
+		r.write(fmt.Sprintf("%d.md", i), sections(i+3, 10))
 	}
 	var upserts atomic.Int64
 	r.opts.WrapSink = func(s connector.Sink) connector.Sink {
-		return &crasher{Sink: s, calls: &upserts, at: 2, kill: srv.Kill}
+		return &crasher{Sink: s, calls: &upserts, at: 1, kill: srv.Kill}
 	}
 	if _, err := r.trySync(pipeline.SyncOptions{}); pipeline.ExitCode(err) != pipeline.ExitUnreachable {
 		t.Errorf("the run whose server was killed: %v, exit %d", err, pipeline.ExitCode(err))

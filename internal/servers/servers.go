@@ -49,7 +49,7 @@ func Start(tb testing.TB, name string, env ...string) *Server {
 		s.Kill()
 		if tb.Failed() {
 			if log, err := os.ReadFile(filepath.Join(dir, "data.log")); err == nil {
-				tb.Logf("the last lines of %s:\n%s", name, log[max(0, len(log)-4000):])
+				tb.Logf("the last lines of %s:\n%s", name, log[max(0, len(log)-1500):])
 			}
 		}
 		_ = os.RemoveAll(dir)
@@ -168,8 +168,11 @@ func installed(name string) bool {
 		dir = filepath.Join(home, ".cache", "kbsync-servers")
 	}
 	probe := filepath.Join("venv-"+name, "bin", "python")
-	if name == "weaviate" {
+	switch name {
+	case "weaviate":
 		probe = filepath.Join("bin", "weaviate-server")
+	case "opensearch":
+		probe = filepath.Join("opensearch", "plugins", "opensearch-knn")
 	}
 	_, err := os.Stat(filepath.Join(dir, probe))
 	return err == nil
