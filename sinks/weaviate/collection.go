@@ -61,23 +61,41 @@ func (c *Collection) Delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// delete repeats the call until nothing matches: a server may be configured to work on fewer matches at a time.
+// delete repeats the call until every id is gone or nothing matches: the server works on so many matches a call as it is
+// configured to (10,000 by default).
 func (c *Collection) delete(ctx context.Context, ids []string) error {
-	for {
+	for left := int64(len(ids)); left > 0; {
 		reply, err := c.sink.grpc.BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: c.class, Filters: idFilter(ids), Tenant: c.tenant()})
-		switch {
-		case err != nil:
+		if err != nil {
 			return callError(ctx, err)
-		case reply.GetFailed() > 0:
-			return connector.Errorf(connector.ClassTransient, "%d of %d objects were not deleted", reply.GetFailed(), reply.GetMatches())
-		case reply.GetMatches() == 0, reply.GetMatches() == reply.GetSuccessful() && reply.GetMatches() < int64(len(ids)):
-			return nil
-		case reply.GetSuccessful() == 0:
-			return connector.Errorf(connector.ClassTransient, "the server deletes none of %d objects", reply.GetMatches())
-		case reply.GetSuccessful() >= int64(len(ids)):
+		}
+		if reply.GetFailed() > 0 {
+			return c.undeleted(ctx, reply)
+		}
+		if reply.GetMatches() == 0 {
 			return nil
 		}
+		left -= reply.GetSuccessful()
 	}
+	return nil
+}
+
+// undeleted says why objects could not be deleted. The verbose form of the call would, but the server fails to write it then.
+func (c *Collection) undeleted(ctx context.Context, reply *pb.BatchDeleteReply) error {
+	query := ""
+	if t := c.tenant(); t != nil {
+		query = "?tenant=" + url.QueryEscape(*t)
+	}
+	var shards []struct{ Name, Status string }
+	if err := c.sink.rest.do(ctx, http.MethodGet, "/schema/"+url.PathEscape(c.class)+"/shards"+query, nil, &shards); err != nil {
+		return err
+	}
+	for _, s := range shards {
+		if s.Status == "READONLY" && (c.tenant() == nil || s.Name == *c.tenant()) {
+			return connector.Errorf(connector.ClassFull, "%d of %d objects were not deleted: shard %s is read-only", reply.GetFailed(), reply.GetMatches(), s.Name)
+		}
+	}
+	return connector.Errorf(connector.ClassTransient, "%d of %d objects were not deleted", reply.GetFailed(), reply.GetMatches())
 }
 
 func (c *Collection) tenant() *string {
@@ -100,16 +118,17 @@ func (c *Collection) Count(ctx context.Context) (int, error) {
 		Errors []struct{ Message string }
 	}
 	query := map[string]string{"query": fmt.Sprintf("{Aggregate{%s%s{meta{count}}}}", c.class, args)}
-	if err := c.sink.rest.do(ctx, http.MethodPost, "/graphql", query, &answer); err != nil {
-		return 0, c.wrap("count", err)
-	}
+	err := c.sink.rest.do(ctx, http.MethodPost, "/graphql", query, &answer)
 	rows := answer.Data.Aggregate[c.class]
-	if len(answer.Errors) > 0 || len(rows) != 1 {
-		if err := c.check(ctx); err != nil {
-			return 0, c.wrap("count", err)
-		}
+	if err == nil && (len(answer.Errors) > 0 || len(rows) != 1) {
 		b, _ := json.Marshal(answer.Errors)
-		return 0, c.wrap("count", messageError(string(b)))
+		err = messageError(string(b))
+	}
+	if err != nil { // of a class that is gone, GraphQL says many things
+		if gone := c.check(ctx); gone != nil {
+			err = gone
+		}
+		return 0, c.wrap("count", err)
 	}
 	n := rows[0].Meta.Count
 	if c.tenant() != nil {

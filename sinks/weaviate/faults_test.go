@@ -103,7 +103,7 @@ func TestFaults(t *testing.T) {
 		"texts stay texts": textsStayTexts, "similar names": similarNames, "foreign class": foreignClass, "changed class": changedClass,
 		"exact filters": exactFilters, "vectors as sent": vectorsAsSent, "last one wins": lastOneWins, "in place": inPlace, "tenants": tenants,
 		"import": imports, "query through the alias": throughAlias, "many deletes": manyDeletes, "recall": recall, "presets": presetFields,
-		"foreign object": foreignObjectInside,
+		"foreign object": foreignObjectInside, "read-only": readOnly,
 	} {
 		t.Run(name, func(t *testing.T) {
 			collection := strings.ReplaceAll(strings.TrimPrefix(t.Name(), "TestFaults/"), "_", "")
@@ -696,7 +696,7 @@ func TestDenied(t *testing.T) {
 
 // TestCrash: the server is killed and started again; what was acknowledged is there.
 func TestCrash(t *testing.T) {
-	server := servers.Start(t, "weaviate", "GRPC_MAX_MESSAGE_SIZE=1000000")
+	server := servers.Start(t, "weaviate", "GRPC_MAX_MESSAGE_SIZE=1000000", "QUERY_MAXIMUM_RESULTS=600")
 	c := configAt(server, "crash")
 	c.Timeout = 3 * time.Second
 	s := openWith(t, c)
@@ -742,6 +742,14 @@ func TestCrash(t *testing.T) {
 	if err != nil || len(hits) != 1 || hits[0].ChunkID != pointID(7) {
 		t.Errorf("%v, %v", hits, err)
 	}
+	var ids []string
+	for _, p := range points(1, 1000) {
+		ids = append(ids, p.ChunkID)
+	}
+	if err := coll.Delete(t.Context(), ids); err != nil { // more than the server deletes in one call
+		t.Error(err)
+	}
+	wantCount(t, coll, 1)
 	server.Pause()
 	err = coll.Upsert(t.Context(), points(0, 3))
 	server.Continue()
@@ -795,18 +803,25 @@ func TestAsyncIndexing(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a server whose disk is fuller than it allows is read-only.
-func TestDiskFull(t *testing.T) {
-	server := servers.Start(t, "weaviate", "DISK_USE_READONLY_PERCENTAGE=1", "DISK_USE_WARNING_PERCENTAGE=1")
-	s := openWith(t, configAt(server, "full"))
-	t.Cleanup(func() { _ = s.Close() })
+// readOnly: a server whose disk is nearly full sets the shards read-only, as is done here by hand.
+func readOnly(t *testing.T, open opener) {
+	s := open()
 	c := create(t, s, "g1")
-	var err error
-	for n := range 200 { // it looks at its disk now and then
-		if err = c.Upsert(t.Context(), points(n, n+1)); err != nil {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
+	upsert(t, c, point(0))
+	var shards []struct{ Name string }
+	if err := s.rest.do(t.Context(), http.MethodGet, "/schema/"+c.class+"/shards", nil, &shards); err != nil || len(shards) != 1 {
+		t.Fatal(shards, err)
 	}
-	wantClass(t, err, connector.ClassFull)
+	path := "/schema/" + c.class + "/shards/" + shards[0].Name
+	if err := s.rest.do(t.Context(), http.MethodPut, path, map[string]string{"status": "READONLY"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantClass(t, c.Upsert(t.Context(), points(0, 3)), connector.ClassFull)
+	wantClass(t, c.Delete(t.Context(), []string{pointID(0)}), connector.ClassFull)
+	wantCount(t, c, 1)
+	if err := s.rest.do(t.Context(), http.MethodPut, path, map[string]string{"status": "READY"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	upsert(t, c, points(0, 3)...)
+	wantCount(t, c, 3)
 }

@@ -201,17 +201,9 @@ func (c *Collection) vector(m *pb.MetadataResult) []float32 {
 }
 
 // textOf is a text property's value; nothing and null are empty.
-func textOf(v *pb.Value) string {
-	if s, ok := v.GetKind().(*pb.Value_StringValue); ok {
-		return s.StringValue
-	}
-	return v.GetTextValue()
-}
+func textOf(v *pb.Value) string { return v.GetTextValue() }
 
 func present(v *pb.Value) bool {
-	switch v.GetKind().(type) {
-	case *pb.Value_StringValue, *pb.Value_TextValue:
-		return true
-	}
-	return false
+	_, ok := v.GetKind().(*pb.Value_TextValue)
+	return ok
 }
