@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	vector "github.com/pgvector/pgvector-go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/payload"
@@ -58,19 +60,32 @@ func benchPoint(rng *rand.Rand, zipf *rand.Zipf, n int) connector.Point {
 	}}
 }
 
-func upsertAll(b testing.TB, c connector.Collection, points []connector.Point, size int) time.Duration {
-	b.Helper()
-	began := time.Now()
+func upsertAll(tb testing.TB, c connector.Collection, points []connector.Point, size int) {
+	tb.Helper()
 	for i := 0; i < len(points); i += size {
-		if err := c.Upsert(b.Context(), points[i:min(len(points), i+size)]); err != nil {
-			b.Fatal(err)
+		if err := c.Upsert(tb.Context(), points[i:min(len(points), i+size)]); err != nil {
+			tb.Fatal(err)
 		}
 	}
-	return time.Since(began)
 }
 
-// BenchmarkUpsert compares a first load through the sink with a bare loop that copies and inserts rows of id, document, text,
-// metadata and vector, and nothing else. Both make an HNSW index after it.
+// asTheEngine writes in batches of the sink's size, as many at a time as it says.
+func asTheEngine(b *testing.B, s *Sink, c connector.Collection, points []connector.Point) {
+	b.Helper()
+	caps := s.Capabilities()
+	g, ctx := errgroup.WithContext(b.Context())
+	g.SetLimit(caps.Concurrency)
+	for batch := range slices.Chunk(points, caps.MaxBatchItems) {
+		g.Go(func() error { return c.Upsert(ctx, batch) })
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkUpsert compares a first load through the sink with bare loops over the same client, COPY and INSERT … ON CONFLICT in the
+// best batch size found, followed by the same statements that make the indexes. One writes the same rows into the same table, its
+// values made beforehand; the other one knows a table of id, text, metadata and vector with an HNSW index, and no words.
 func BenchmarkUpsert(b *testing.B) {
 	n := 50_000
 	if testing.Short() {
@@ -78,77 +93,131 @@ func BenchmarkUpsert(b *testing.B) {
 	}
 	points := benchPoints(n)
 	p := start(b)
-	var sink, bare [2]time.Duration // the load, and with the index
 	for b.Loop() {
-		best := 1000
-		if !testing.Short() {
-			best = bestBatch(b, p, points[:10_000])
-		}
-		bare[0], bare[1] = bareLoad(b, p, points, best, true)
 		s := p.sink(b)
-		c, err := s.Create(b.Context(), connector.Schema{Generation: "g1", Model: "bench", Dimensions: benchDims, Distance: "cosine", Layout: s.Capabilities().Layout})
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := create(b, s, "g1", benchDims)
 		began := time.Now()
-		sink[0] = upsertAll(b, c, points, s.Capabilities().MaxBatchItems)
-		if err := c.Flush(b.Context()); err != nil {
+		asTheEngine(b, s, c, points)
+		load := time.Since(began)
+		flush(b, c)
+		all := time.Since(began)
+		began = time.Now()
+		asTheEngine(b, s, c, points)
+		again := time.Since(began)
+		if err := s.Drop(b.Context(), "g1"); err != nil {
 			b.Fatal(err)
 		}
-		sink[1] = time.Since(began)
-		again := upsertAll(b, c, points, s.Capabilities().MaxBatchItems)
-		b.ReportMetric(float64(n)/again.Seconds(), "again/s")
-		b.Logf("bare: batches of %d, %v, with the index %v; sink: %v, with the indexes %v", best, bare[0], bare[1], sink[0], sink[1])
-	}
-	b.ReportMetric(float64(n)/sink[0].Seconds(), "points/s")
-	b.ReportMetric(float64(n)/sink[1].Seconds(), "indexed/s")
-	b.ReportMetric(bare[0].Seconds()/sink[0].Seconds(), "ratio-load")
-	b.ReportMetric(bare[1].Seconds()/sink[1].Seconds(), "ratio")
-}
-
-func bestBatch(b *testing.B, p *place, points []connector.Point) (best int) {
-	b.Helper()
-	least := time.Duration(math.MaxInt64)
-	for _, size := range []int{500, 1000, 2000, 5000} {
-		if spent, _ := bareLoad(b, p, points, size, false); spent < least {
-			best, least = size, spent
+		b.ReportMetric(float64(n)/load.Seconds(), "loaded/s")
+		b.ReportMetric(float64(n)/all.Seconds(), "indexed/s")
+		b.ReportMetric(float64(n)/again.Seconds(), "unchanged/s")
+		for _, table := range []bareTable{sameTable(b, p), plainTable()} {
+			bareLoad, bareAll := table.run(b, p, points)
+			b.Logf("%s: %v, with indexes %v; sink: %v, with indexes %v", table.name, bareLoad, bareAll, load, all)
+			b.ReportMetric(bareLoad.Seconds()/load.Seconds(), "ratio-load-"+table.name)
+			b.ReportMetric(bareAll.Seconds()/all.Seconds(), "ratio-"+table.name)
 		}
 	}
-	return best
 }
 
-func bareLoad(b *testing.B, p *place, points []connector.Point, size int, indexed bool) (load, all time.Duration) {
+// bareTable is what a bare loop writes.
+type bareTable struct {
+	name    string
+	setup   []string
+	columns []string
+	row     func(*connector.Point) ([]any, error)
+	insert  string
+	indexes []string
+}
+
+func plainTable() bareTable {
+	return bareTable{
+		name: "plain", columns: []string{"id", "doc_id", "source", "path", "content", "metadata", "embedding"},
+		setup: []string{"DROP TABLE IF EXISTS bare", "CREATE TABLE bare (id uuid PRIMARY KEY, doc_id text, source text, path text, content text, metadata jsonb, embedding vector(384))"},
+		row: func(q *connector.Point) ([]any, error) {
+			id, err := connector.ParseUUID(q.ChunkID)
+			if err != nil {
+				return nil, err
+			}
+			meta, err := payload.AppendJSON(nil, q.Metadata)
+			return []any{pgtype.UUID{Bytes: id, Valid: true}, q.DocID, q.Source, q.Path, q.Content, string(meta), vector.NewVector(q.Vector)}, err
+		},
+		insert:  "INSERT INTO bare SELECT * FROM incoming ON CONFLICT (id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata, embedding = excluded.embedding",
+		indexes: []string{"SET maintenance_work_mem = '512MB'", "CREATE INDEX ON bare USING hnsw (embedding vector_cosine_ops)"},
+	}
+}
+
+func sameTable(b *testing.B, p *place) bareTable {
+	s := p.sink(b)
+	l := s.layout
+	t := bareTable{
+		name: "same", columns: namesOf(l.columns), setup: []string{"DROP TABLE IF EXISTS bare", l.ddl("public", "bare", benchDims)},
+		row: func(q *connector.Point) ([]any, error) {
+			row, err := l.payloadValues(&q.Record)
+			if err != nil {
+				return nil, err
+			}
+			rest, err := l.vectorValues(q)
+			return append(row, rest...), err
+		},
+		insert:  "INSERT INTO bare AS t SELECT * FROM incoming ON CONFLICT (id) DO UPDATE SET " + assignments(l.columns, "excluded"),
+		indexes: []string{"SET maintenance_work_mem = '512MB'"},
+	}
+	for _, x := range s.indexes(schemaOf(s, "g1", benchDims), 0) {
+		t.indexes = append(t.indexes, fmt.Sprintf("CREATE INDEX ON bare USING %s (%s)%s", x.method, x.on, x.with))
+	}
+	return t
+}
+
+func (t bareTable) run(b *testing.B, p *place, points []connector.Point) (load, all time.Duration) {
 	b.Helper()
-	ctx := b.Context()
-	p.sql(b, "CREATE EXTENSION IF NOT EXISTS vector", "DROP TABLE IF EXISTS bare",
-		"CREATE TABLE bare (id uuid PRIMARY KEY, doc_id text, source text, path text, content text, metadata jsonb, embedding vector(384))")
-	conn, err := pgx.Connect(ctx, p.url())
+	rows := make([][]any, len(points))
+	for i := range points {
+		var err error
+		if rows[i], err = t.row(&points[i]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	conn, err := pgx.Connect(b.Context(), p.url())
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // a test's connection
-	if err := register(ctx, conn); err != nil {
+	defer conn.Close(context.WithoutCancel(b.Context())) //nolint:errcheck // a test's connection
+	if err := register(b.Context(), conn); err != nil {
 		b.Fatal(err)
 	}
-	columns := []string{"id", "doc_id", "source", "path", "content", "metadata", "embedding"}
+	best, least := 1000, time.Duration(math.MaxInt64)
+	for _, size := range []int{500, 1000, 2000, 5000} {
+		if spent := t.load(b, conn, rows[:min(len(rows), 10_000)], size); spent < least {
+			best, least = size, spent
+		}
+	}
+	load = t.load(b, conn, rows, best)
 	began := time.Now()
-	for i := 0; i < len(points); i += size {
+	for _, sql := range t.indexes {
+		if _, err := conn.Exec(b.Context(), sql); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return load, load + time.Since(began)
+}
+
+func (t bareTable) load(b *testing.B, conn *pgx.Conn, rows [][]any, size int) time.Duration {
+	b.Helper()
+	ctx := b.Context()
+	for _, sql := range t.setup {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			b.Fatal(err)
+		}
+	}
+	began := time.Now()
+	for batch := range slices.Chunk(rows, size) {
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "CREATE TEMP TABLE incoming (LIKE bare) ON COMMIT DROP"); err != nil {
 				return err
 			}
-			batch := points[i:min(len(points), i+size)]
-			_, err := tx.CopyFrom(ctx, pgx.Identifier{"incoming"}, columns, pgx.CopyFromSlice(len(batch), func(i int) ([]any, error) {
-				q := &batch[i]
-				id, err := connector.ParseUUID(q.ChunkID)
-				if err != nil {
-					return nil, err
-				}
-				meta, err := payload.AppendJSON(nil, q.Metadata)
-				return []any{pgtype.UUID{Bytes: id, Valid: true}, q.DocID, q.Source, q.Path, q.Content, string(meta), vector.NewVector(q.Vector)}, err
-			}))
+			_, err := tx.CopyFrom(ctx, pgx.Identifier{"incoming"}, t.columns, pgx.CopyFromRows(batch))
 			if err == nil {
-				_, err = tx.Exec(ctx, "INSERT INTO bare SELECT * FROM incoming ON CONFLICT (id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata, embedding = excluded.embedding")
+				_, err = tx.Exec(ctx, t.insert)
 			}
 			return err
 		})
@@ -156,14 +225,5 @@ func bareLoad(b *testing.B, p *place, points []connector.Point, size int, indexe
 			b.Fatal(err)
 		}
 	}
-	load = time.Since(began)
-	if indexed {
-		if _, err := conn.Exec(ctx, "SET maintenance_work_mem = '256MB'"); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := conn.Exec(ctx, "CREATE INDEX ON bare USING hnsw (embedding vector_cosine_ops)"); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return load, time.Since(began)
+	return time.Since(began)
 }

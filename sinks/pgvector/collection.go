@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sort"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -36,25 +34,6 @@ func (s *Sink) collection(m made) *Collection {
 
 // Schema implements [connector.Collection].
 func (c *Collection) Schema() connector.Schema { return c.meta.Schema }
-
-// Marker implements [connector.Collection].
-func (c *Collection) Marker(ctx context.Context) (string, error) {
-	var marker string
-	err := c.read(ctx, func(ctx context.Context, conn *pgx.Conn, _ string) error {
-		var comment *string
-		if err := conn.QueryRow(ctx, "SELECT obj_description($1, 'pg_class')", c.oid).Scan(&comment); err != nil {
-			return err
-		}
-		if comment != nil {
-			if meta, ok := remote.ParseMeta(*comment); ok {
-				marker = meta.Marker
-				return nil
-			}
-		}
-		return connector.Errorf(connector.ClassConflict, "the comment that kbsync wrote on the table is gone")
-	})
-	return marker, c.fail(ctx, "marker", err)
-}
 
 func (c *Collection) fail(ctx context.Context, what string, err error) error {
 	return c.sink.fail(ctx, quote(c.sink.config.Schema, *c.name.Load())+": "+what, err)
@@ -183,70 +162,6 @@ func (c *Collection) UpdatePayload(ctx context.Context, records []connector.Reco
 		err = b.err()
 	}
 	return c.fail(ctx, "update payloads", err)
-}
-
-// batch are points on their way into the table: one an id, the last, in order of id, so that two batches that meet wait for each
-// other and never both.
-type batch struct {
-	points []*connector.Point
-	rows   [][]any // the values of the payload
-	at     map[string]int
-	failed map[int]error
-}
-
-func newBatch(n int) *batch {
-	return &batch{rows: make([][]any, 0, n), at: make(map[string]int, n), failed: map[int]error{}}
-}
-
-func (b *batch) add(i int, p *connector.Point, row []any, err error) {
-	if err != nil {
-		b.failed[i] = err
-		return
-	}
-	if at, ok := b.at[p.ChunkID]; ok {
-		b.points[at], b.rows[at] = p, row
-		return
-	}
-	b.at[p.ChunkID] = len(b.rows)
-	b.points, b.rows = append(b.points, p), append(b.rows, row)
-}
-
-func (b *batch) err() error {
-	if len(b.failed) == 0 {
-		return nil
-	}
-	return &connector.BatchError{Items: b.failed}
-}
-
-// Len, Less and Swap order by id.
-func (b *batch) Len() int           { return len(b.rows) }
-func (b *batch) Less(i, j int) bool { return b.points[i].ChunkID < b.points[j].ChunkID }
-func (b *batch) Swap(i, j int) {
-	b.points[i], b.points[j], b.rows[i], b.rows[j] = b.points[j], b.points[i], b.rows[j], b.rows[i]
-}
-
-// write copies the points into a temporary table of the columns and runs fn on it, in one transaction. Words are counted while the
-// server takes those before.
-func (c *Collection) write(ctx context.Context, columns []column, b *batch, fn func(ctx context.Context, conn *pgx.Conn, table string) error) error {
-	if len(b.rows) == 0 {
-		return ctx.Err()
-	}
-	sort.Sort(b)
-	whole := !columns[len(columns)-1].payload
-	row := func(i int) ([]any, error) {
-		if !whole {
-			return b.rows[i], nil
-		}
-		rest, err := c.sink.layout.vectorValues(b.points[i])
-		return slices.Concat(b.rows[i], rest), err
-	}
-	begin := []string{"BEGIN", c.sink.layout.incoming(columns, c.meta.Schema.Dimensions)}
-	return c.locked(ctx, begin, forWriting, func(ctx context.Context, conn *pgx.Conn, table string) error {
-		if _, err := conn.CopyFrom(ctx, pgx.Identifier{"kbsync_incoming"}, namesOf(columns), pgx.CopyFromSlice(len(b.rows), row)); err != nil {
-			return err
-		}
-		return fn(ctx, conn, table)
-	})
 }
 
 // Delete implements [connector.Collection].

@@ -16,11 +16,10 @@ func (l *layout) where(filter connector.Filter, args []any) (string, []any) {
 	for _, c := range filter {
 		b.WriteString(" AND ")
 		var values []string
-		form := "%s = ANY($%d::text[])"
-		on := c.Field
+		on, form := l.id(), "%s = ANY($%d::text[])"
 		switch {
 		case c.Field == "chunk_id":
-			values, on = valid(texts(c.Values)), l.id()
+			values = valid(texts(c.Values))
 			form = "%s = ANY($%d::text[]::" + l.idType() + "[])"
 		case slices.Contains(payload.RecordFields(), c.Field):
 			values, on = texts(c.Values), quote(l.names[c.Field])

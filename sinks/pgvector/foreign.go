@@ -39,11 +39,11 @@ func (s *Sink) Foreign(ctx context.Context, collection string) iter.Seq2[connect
 
 // foreignTable is a table that kbsync reads and knows little of.
 type foreignTable struct {
-	sink          *Sink
-	name, id      string // quoted
-	idType        string
-	vector        string // quoted; empty if there is none
-	vectors, hide []string
+	sink     *Sink
+	name, id string // quoted
+	idType   string
+	vector   string   // quoted; empty if there is none
+	hide     []string // columns that are no fields
 }
 
 func (s *Sink) foreign(ctx context.Context, collection string) (*foreignTable, error) {

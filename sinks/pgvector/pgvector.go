@@ -113,11 +113,13 @@ var (
 // Plugin registers the sink under "pgvector".
 func Plugin() connector.SinkPlugin {
 	return connector.Define("pgvector", "PostgreSQL with pgvector", defaults(),
-		func(_ context.Context, c *Config, env connector.Env) (connector.Sink, error) { return Open(*c, env) })
+		func(ctx context.Context, c *Config, env connector.Env) (connector.Sink, error) {
+			return Open(ctx, *c, env)
+		})
 }
 
 // Open prepares the sink; the first call that needs it connects.
-func Open(c Config, env connector.Env) (*Sink, error) {
+func Open(ctx context.Context, c Config, env connector.Env) (*Sink, error) {
 	if c.Collection == "" {
 		c.Collection = env.Name
 	}
@@ -136,7 +138,7 @@ func Open(c Config, env connector.Env) (*Sink, error) {
 		return nil, fmt.Errorf("pgvector: %w", err)
 	}
 	address := addressOf(config)
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config) // it lives longer than this call
 	if err != nil {
 		return nil, fmt.Errorf("pgvector: %s: the pool of connections cannot be made", address) // the cause may show the URL
 	}

@@ -41,7 +41,7 @@ func (p *place) config(change ...func(*Config)) Config {
 
 func open(t testing.TB, c Config) *Sink {
 	t.Helper()
-	s, err := Open(c, connector.Env{Name: "test"})
+	s, err := Open(t.Context(), c, connector.Env{Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -319,12 +319,16 @@ func TestConfig(t *testing.T) {
 	} {
 		c := good()
 		change(&c)
-		_, err := Open(c, connector.Env{})
+		_, err := Open(t.Context(), c, connector.Env{})
 		if err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Open(Config{URL: "postgres://h/d"}, connector.Env{Name: "pipe"}); err != nil {
-		t.Errorf("the least configuration: %v", err)
+	least, err := Open(t.Context(), Config{URL: "postgres://h/d"}, connector.Env{Name: "pipe"})
+	if err != nil || least.Target().Collection != "pipe" {
+		t.Fatalf("the least configuration: %v", err)
+	}
+	if err := least.Close(); err != nil {
+		t.Error(err)
 	}
 }
