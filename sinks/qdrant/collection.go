@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	pb "github.com/qdrant/go-client/qdrant"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/payload"
@@ -51,7 +50,7 @@ func (c *Collection) Marker(ctx context.Context) (string, error) {
 func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error {
 	failed := map[int]error{}
 	at := make(map[string]int, len(points))
-	structs := make([]*pb.PointStruct, 0, len(points))
+	structs := make([]sized, 0, len(points))
 	for i := range points {
 		p, err := c.encode(&points[i])
 		if err != nil {
@@ -72,23 +71,22 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 }
 
 // write stores points, in requests of at most maxRequest bytes unless a single point is larger.
-func (c *Collection) write(ctx context.Context, points []*pb.PointStruct) error {
-	for len(points) > 0 {
-		n, size := 1, proto.Size(points[0])
-		for n < len(points) {
-			if size += proto.Size(points[n]) + 8; size > maxRequest {
-				break
-			}
-			n++
+func (c *Collection) write(ctx context.Context, points []sized) error {
+	batch := make([]*pb.PointStruct, 0, len(points))
+	for i, size := 0, 0; i < len(points); i++ {
+		batch = append(batch, points[i].PointStruct)
+		size += points[i].size
+		if i+1 < len(points) && size+points[i+1].size <= maxRequest {
+			continue
 		}
-		r, err := call(ctx, c.sink, c.sink.client.GetPointsClient().Upsert, &pb.UpsertPoints{CollectionName: c.name, Wait: pb.PtrOf(true), Points: points[:n]})
+		r, err := call(ctx, c.sink, c.sink.client.GetPointsClient().Upsert, &pb.UpsertPoints{CollectionName: c.name, Wait: pb.PtrOf(true), Points: batch})
 		if err == nil {
 			err = applied(r.GetResult())
 		}
 		if err != nil {
 			return err
 		}
-		points = points[n:]
+		batch, size = batch[:0], 0
 	}
 	return ctx.Err()
 }

@@ -133,10 +133,10 @@ func TestPartOfABatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantClass(t, "a batch with an unknown vector", c.write(t.Context(), []*pb.PointStruct{odd, good}), connector.ClassInvalid)
+	wantClass(t, "a batch with an unknown vector", c.write(t.Context(), []sized{odd, good}), connector.ClassInvalid)
 	wantCount(t, c, 1)
 	// Without waiting, the same is a success: the reason why every write here waits.
-	if _, err := s.client.Upsert(t.Context(), &pb.UpsertPoints{CollectionName: c.name, Points: []*pb.PointStruct{odd}}); err != nil {
+	if _, err := s.client.Upsert(t.Context(), &pb.UpsertPoints{CollectionName: c.name, Points: []*pb.PointStruct{odd.PointStruct}}); err != nil {
 		t.Errorf("the fake is stricter than the server: %v", err)
 	}
 }

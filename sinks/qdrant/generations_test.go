@@ -250,6 +250,22 @@ func TestGoneBehindItsBack(t *testing.T) {
 	}
 }
 
+// TestDropLive: the live generation goes last.
+func TestDropLive(t *testing.T) {
+	_, s, c := rig(t, 3, nil)
+	create(t, s, "g2")
+	wantClass(t, "Drop of the live one", s.Drop(t.Context(), "g1"), connector.ClassConflict)
+	wantCount(t, c, 3)
+	for _, generation := range []string{"g2", "g1", "g1"} {
+		if err := s.Drop(t.Context(), generation); err != nil {
+			t.Error(err)
+		}
+	}
+	if live := liveGeneration(t, s); live != "" {
+		t.Errorf("%s is live", live)
+	}
+}
+
 // TestDropLostAnswer: the collection is gone though the answer is lost, or somebody else was faster.
 func TestDropLostAnswer(t *testing.T) {
 	server, s, _ := rig(t, 3, nil)

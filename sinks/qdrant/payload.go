@@ -10,51 +10,64 @@ import (
 	"github.com/kbsync/kbsync/internal/sparse"
 )
 
-// encode makes the point that stores p. Errors are of ClassInvalid.
-func (c *Collection) encode(p *connector.Point) (*pb.PointStruct, error) {
-	if err := payload.CheckVector(p.Vector, c.schema.Dimensions, c.schema.Distance); err != nil {
-		return nil, err // the server takes NaN, and ranks it first
-	}
-	fields, err := c.sink.layout.fields(&p.Record)
-	if err != nil {
-		return nil, err
-	}
-	return &pb.PointStruct{Id: pb.NewIDUUID(p.ChunkID), Payload: fields, Vectors: c.sink.layout.pointVectors(p)}, nil
+// sized is a point on its way, with an estimate from above of the bytes that it takes in a request.
+type sized struct {
+	*pb.PointStruct
+	size int
 }
 
-// pointVectors are the vectors of a point: none for a store-only one, which no search may find.
-func (l *layout) pointVectors(p *connector.Point) *pb.Vectors {
+// encode makes the point that stores p. Errors are of ClassInvalid.
+func (c *Collection) encode(p *connector.Point) (sized, error) {
+	if err := payload.CheckVector(p.Vector, c.schema.Dimensions, c.schema.Distance); err != nil {
+		return sized{}, err // the server takes NaN, and ranks it first
+	}
+	fields, size, err := c.sink.layout.fields(&p.Record)
+	if err != nil {
+		return sized{}, err
+	}
+	vectors, terms := c.sink.layout.pointVectors(p)
+	size += 128 + 4*len(p.Vector) + 9*terms
+	return sized{&pb.PointStruct{Id: pb.NewIDUUID(p.ChunkID), Payload: fields, Vectors: vectors}, size}, nil
+}
+
+// pointVectors are the vectors of a point, and how many terms the sparse one has: none for a store-only one, which no search may
+// find.
+func (l *layout) pointVectors(p *connector.Point) (all *pb.Vectors, terms int) {
 	vectors := make(map[string]*pb.Vector, 2)
 	if p.Vector != nil {
 		vectors[l.denseName] = pb.NewVectorDense(p.Vector)
 		if l.sparse {
 			if v := sparse.Document(p.EmbedText); len(v.Indices) > 0 {
-				vectors[l.sparseName] = pb.NewVectorSparse(v.Indices, v.Values)
+				vectors[l.sparseName], terms = pb.NewVectorSparse(v.Indices, v.Values), len(v.Indices)
 			}
 		}
 	}
-	return pb.NewVectorsMap(vectors)
+	return pb.NewVectorsMap(vectors), terms
 }
 
-// fields is the payload of a record.
-func (l *layout) fields(r *connector.Record) (map[string]*pb.Value, error) {
+// fields is the payload of a record, with an estimate from above of its size in a request.
+func (l *layout) fields(r *connector.Record) (out map[string]*pb.Value, size int, err error) {
 	if err := check(r); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out := make(map[string]*pb.Value, 16+len(r.Metadata))
-	if err := l.putMetadata(out, r.Metadata); err != nil {
-		return nil, err
+	var e encoder
+	out = make(map[string]*pb.Value, 16)
+	if err := l.putMetadata(&e, out, r.Metadata); err != nil {
+		if better := payload.Valid(r); better != nil { // it names the place
+			err = better
+		}
+		return nil, 0, err
 	}
-	for name, s := range map[string]string{
-		l.content: r.Content, l.docID: r.DocID, l.source: r.Source, l.path: r.Path, l.parentID: r.ParentID, l.contentHash: r.ContentHash,
+	for _, f := range [...][2]string{
+		{l.content, r.Content}, {l.docID, r.DocID}, {l.source, r.Source}, {l.path, r.Path}, {l.parentID, r.ParentID}, {l.contentHash, r.ContentHash},
 	} {
-		out[name] = pb.NewValueString(s)
+		out[f[0]] = e.text(f[1])
 	}
 	if r.Context != "" {
-		out[l.context] = pb.NewValueString(r.Context)
+		out[l.context] = e.text(r.Context)
 	}
 	if r.EmbedText != r.Context+r.Content { // it says nothing else nearly always
-		out[l.embedText] = pb.NewValueString(r.EmbedText)
+		out[l.embedText] = e.text(r.EmbedText)
 	}
 	if len(r.Spans) > 0 {
 		out[l.spans] = spansValue(r.Spans)
@@ -63,33 +76,31 @@ func (l *layout) fields(r *connector.Record) (map[string]*pb.Value, error) {
 		out[l.contextSpans] = spansValue(r.ContextSpans)
 	}
 	out[l.charCount], out[l.tokenCount] = pb.NewValueInt(int64(r.CharCount)), pb.NewValueInt(int64(r.TokenCount))
-	terms, err := new(encoder).value(payload.Terms(r))
-	if err != nil {
-		return nil, err
-	}
-	out[l.terms] = terms
-	return out, nil
+	out[l.terms] = e.texts(payload.Terms(r))
+	return out, e.size + 2*perValue*(len(out)+len(r.Spans)+len(r.ContextSpans)), nil
 }
 
-// check finds what the protocol cannot carry.
+// check finds what the protocol cannot carry, but for metadata.
 func check(r *connector.Record) error {
 	if err := payload.CheckID(r.ChunkID); err != nil {
 		return err
 	}
-	for _, s := range []string{r.DocID, r.ContentHash} {
+	for _, s := range [...]string{r.Content, r.Context, r.EmbedText, r.DocID, r.Source, r.Path, r.ParentID, r.ContentHash} {
 		if !utf8.ValidString(s) {
+			if err := payload.Valid(r); err != nil { // it names the field
+				return err
+			}
 			return connector.Errorf(connector.ClassInvalid, "an id or hash holds bytes that are no UTF-8: %.40q", s)
 		}
 	}
-	return payload.Valid(r)
+	return nil
 }
 
 // putMetadata stores metadata as an object, and as exact JSON beside it where numbers might come back rounded.
-func (l *layout) putMetadata(out map[string]*pb.Value, metadata map[string]any) error {
+func (l *layout) putMetadata(e *encoder, out map[string]*pb.Value, metadata map[string]any) error {
 	if metadata == nil {
 		return nil
 	}
-	var e encoder
 	object, err := e.value(metadata)
 	if err != nil {
 		return err
@@ -98,6 +109,7 @@ func (l *layout) putMetadata(out map[string]*pb.Value, metadata map[string]any) 
 		for k, v := range object.GetStructValue().GetFields() {
 			out[k] = v // the record's own fields are written after this and win
 		}
+		e.size *= 2
 	}
 	out[l.metadata] = object
 	if !e.rounded {
@@ -107,7 +119,7 @@ func (l *layout) putMetadata(out map[string]*pb.Value, metadata map[string]any) 
 	if err != nil {
 		return connector.Errorf(connector.ClassInvalid, "metadata: %w", err)
 	}
-	out[l.exact] = pb.NewValueString(string(raw))
+	out[l.exact] = e.text(string(raw))
 	return nil
 }
 

@@ -133,7 +133,7 @@ func mapping() *connector.Mapping {
 		Notes: []string{
 			"ids are UUIDs",
 			"metadata stands under its own names in one object of the payload; every scalar at its top level, and in a list there, can be filtered by its own type",
-			"a float that needs over 15 digits stands there rounded as the server's storage may round it, one beyond 1e±290 as a string; both come back as they were",
+			"a float of more than 15 digits may stand there off in its last bit, as the server's storage reads it; it comes back as it was",
 			"under cosine, vectors come back with length 1",
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	pb "github.com/qdrant/go-client/qdrant"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/remote"
@@ -43,7 +44,7 @@ func TestFloats(t *testing.T) {
 		f := v.(float64) //nolint:forcetypeassert // made above
 		one := testPoint(i)
 		one.Metadata = map[string]any{"price": f}
-		fields, err := s.layout.fields(&one.Record)
+		fields, _, err := s.layout.fields(&one.Record)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +72,21 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// TestSizeEstimate: it is never below what a request takes, or a batch would go over the server's limit.
+func TestSizeEstimate(t *testing.T) {
+	_, _, c := rig(t, 0, nil)
+	for i, p := range append(benchPoints(20), testPoints(3)...) {
+		c.schema.Dimensions = len(p.Vector)
+		made, err := c.encode(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size, estimate := proto.Size(made), made.size; estimate < size || estimate > 2*size {
+			t.Errorf("point %d takes %d bytes, estimated at %d", i, size, estimate)
+		}
+	}
+}
+
 // TestDrift: what somebody else changes in the visible fields is read back changed.
 func TestDrift(t *testing.T) {
 	_, s, c := rig(t, 2, nil)
@@ -80,7 +96,7 @@ func TestDrift(t *testing.T) {
 		}})
 		return err
 	}
-	fields, err := s.layout.fields(pointer(testPoint(1).Record))
+	fields, _, err := s.layout.fields(pointer(testPoint(1).Record))
 	if err != nil {
 		t.Fatal(err)
 	}

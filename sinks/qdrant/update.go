@@ -11,99 +11,109 @@ import (
 	"github.com/kbsync/kbsync/connector"
 )
 
+// update is the new payload of one point, with an estimate from above of the bytes that it takes in a request.
+type update struct {
+	id     string
+	fields map[string]*pb.Value
+	size   int
+}
+
 // UpdatePayload implements [connector.Collection]: one request looks which points exist, one overwrites their payloads. Vectors
 // stay, the sparse one of the embedded text included.
 func (c *Collection) UpdatePayload(ctx context.Context, records []connector.Record) error {
 	failed := map[int]error{}
-	fields := make([]map[string]*pb.Value, len(records))
+	updates := make([]update, len(records))
 	for i := range records {
-		var err error
-		if fields[i], err = c.sink.layout.fields(&records[i]); err != nil {
+		fields, size, err := c.sink.layout.fields(&records[i])
+		if err != nil {
 			failed[i] = err
 		}
+		updates[i] = update{records[i].ChunkID, fields, size + 128}
 	}
-	for start := 0; start < len(records); start += maxIDs {
-		end := min(start+maxIDs, len(records))
-		if err := c.updatePart(ctx, records[start:end], fields[start:end], start, failed); err != nil {
+	for start := 0; start < len(updates); start += maxIDs {
+		if err := c.updatePart(ctx, updates[start:min(start+maxIDs, len(updates))], start, failed); err != nil {
 			return fmt.Errorf("qdrant: update payloads of %s: %w", c.name, err)
 		}
 	}
 	return batchError(failed)
 }
 
-func (c *Collection) updatePart(ctx context.Context, records []connector.Record, fields []map[string]*pb.Value, first int, failed map[int]error) error {
-	ids := make([]string, 0, len(records))
-	for i := range records {
+// updatePart updates at most maxIDs points; what fails is noted by its index, counted from first.
+func (c *Collection) updatePart(ctx context.Context, part []update, first int, failed map[int]error) error {
+	ids := make([]string, 0, len(part))
+	for i := range part {
 		if failed[first+i] == nil {
-			ids = append(ids, records[i].ChunkID)
+			ids = append(ids, part[i].id)
 		}
 	}
 	exist, err := c.retrieve(ctx, ids, false, nil)
 	if err != nil {
 		return err
 	}
-	var ops []*pb.PointsUpdateOperation
-	for i := range records {
-		switch id := records[i].ChunkID; {
+	var todo []update
+	for i, u := range part {
+		switch {
 		case failed[first+i] != nil:
-		case exist[id] == nil:
-			failed[first+i] = connector.Errorf(connector.ClassNotFound, "there is no point %s", id)
+		case exist[u.id] == nil:
+			failed[first+i] = connector.Errorf(connector.ClassNotFound, "there is no point %s", u.id)
 		default:
-			ops = append(ops, pb.NewPointsUpdateOverwritePayload(&pb.PointsUpdateOperation_OverwritePayload{
-				Payload: fields[i], PointsSelector: pb.NewPointsSelector(pb.NewIDUUID(id)),
-			}))
+			todo = append(todo, u)
 		}
 	}
-	return c.overwrite(ctx, ops)
-}
-
-// overwrite carries out payload operations in requests of at most maxRequest bytes.
-func (c *Collection) overwrite(ctx context.Context, ops []*pb.PointsUpdateOperation) error {
-	for len(ops) > 0 {
-		n, size := 1, proto.Size(ops[0])
-		for n < len(ops) {
-			if size += proto.Size(ops[n]) + 8; size > maxRequest {
-				break
-			}
-			n++
+	for from, size := 0, 0; from < len(todo); size = 0 {
+		to := from
+		for to < len(todo) && (to == from || size+todo[to].size <= maxRequest) {
+			size += todo[to].size
+			to++
 		}
-		r, err := call(ctx, c.sink, c.sink.client.GetPointsClient().UpdateBatch, &pb.UpdateBatchPoints{CollectionName: c.name, Wait: pb.PtrOf(true), Operations: ops[:n]})
-		switch {
-		case connector.ClassOf(err) == connector.ClassUnsupported:
-			err = c.rewrite(ctx, ops[:n])
-		case connector.ClassOf(err) == connector.ClassNotFound && strings.Contains(strings.ToLower(err.Error()), "point"):
-			err = connector.Errorf(connector.ClassTransient, "a point was deleted meanwhile: %w", err) // the next try names it
-		case err == nil && len(r.GetResult()) != n:
-			err = connector.Errorf(connector.ClassTransient, "%d answers to %d operations", len(r.GetResult()), n)
-		case err == nil:
-			for _, result := range r.GetResult() {
-				if err = applied(result); err != nil {
-					break
-				}
-			}
-		}
-		if err != nil {
+		if err := c.overwrite(ctx, todo[from:to]); err != nil {
 			return err
 		}
-		ops = ops[n:]
+		from = to
 	}
-	return nil
+	return ctx.Err()
+}
+
+// overwrite replaces payloads in one request.
+func (c *Collection) overwrite(ctx context.Context, updates []update) error {
+	ops := make([]*pb.PointsUpdateOperation, len(updates))
+	for i, u := range updates {
+		ops[i] = pb.NewPointsUpdateOverwritePayload(&pb.PointsUpdateOperation_OverwritePayload{
+			Payload: u.fields, PointsSelector: pb.NewPointsSelector(pb.NewIDUUID(u.id)),
+		})
+	}
+	r, err := call(ctx, c.sink, c.sink.client.GetPointsClient().UpdateBatch, &pb.UpdateBatchPoints{CollectionName: c.name, Wait: pb.PtrOf(true), Operations: ops})
+	switch {
+	case connector.ClassOf(err) == connector.ClassUnsupported:
+		return c.rewrite(ctx, updates)
+	case connector.ClassOf(err) == connector.ClassNotFound && strings.Contains(strings.ToLower(err.Error()), "point"):
+		return connector.Errorf(connector.ClassTransient, "a point was deleted meanwhile: %w", err) // the next try names it
+	case err == nil && len(r.GetResult()) != len(ops):
+		return connector.Errorf(connector.ClassTransient, "%d answers to %d operations", len(r.GetResult()), len(ops))
+	}
+	for _, result := range r.GetResult() {
+		if err == nil {
+			err = applied(result)
+		}
+	}
+	return err
 }
 
 // rewrite is overwrite for servers without UpdateBatch: it reads the vectors and writes the points whole.
-func (c *Collection) rewrite(ctx context.Context, ops []*pb.PointsUpdateOperation) error {
-	ids := make([]string, len(ops))
-	for i, op := range ops {
-		ids[i] = op.GetOverwritePayload().GetPointsSelector().GetPoints().GetIds()[0].GetUuid()
+func (c *Collection) rewrite(ctx context.Context, updates []update) error {
+	ids := make([]string, len(updates))
+	for i := range updates {
+		ids[i] = updates[i].id
 	}
 	old, err := c.retrieve(ctx, ids, false, pb.NewWithVectors(true))
 	if err != nil {
 		return err
 	}
-	var points []*pb.PointStruct
-	for i, op := range ops {
-		if p := old[ids[i]]; p != nil {
-			points = append(points, &pb.PointStruct{Id: p.GetId(), Payload: op.GetOverwritePayload().GetPayload(), Vectors: c.sink.layout.again(p.GetVectors())})
+	var points []sized
+	for _, u := range updates {
+		if p := old[u.id]; p != nil {
+			vectors := c.sink.layout.again(p.GetVectors())
+			points = append(points, sized{&pb.PointStruct{Id: p.GetId(), Payload: u.fields, Vectors: vectors}, u.size + proto.Size(vectors)})
 		}
 	}
 	return c.write(ctx, points)

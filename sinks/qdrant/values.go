@@ -17,10 +17,17 @@ import (
 type encoder struct {
 	// rounded says that a float was seen which the server's storage may not give back as it was.
 	rounded bool
+	// size estimates from above what the values take in a request. The protocol's own count walks maps by reflection, and took
+	// a third of the time of an upsert.
+	size int
 }
 
-// value converts v; text that is no UTF-8, NaN and infinity are errors of ClassInvalid.
+// perValue covers the tags and lengths around a value, and a number.
+const perValue = 24
+
+// value converts v. Text that is no UTF-8, NaN and infinity are errors of ClassInvalid.
 func (e *encoder) value(v any) (*pb.Value, error) {
+	e.size += perValue
 	switch v := v.(type) {
 	case nil:
 		return pb.NewValueNull(), nil
@@ -36,19 +43,35 @@ func (e *encoder) value(v any) (*pb.Value, error) {
 		if !utf8.ValidString(v) {
 			return nil, connector.Errorf(connector.ClassInvalid, "text that is no UTF-8: %.40q", v)
 		}
-		return pb.NewValueString(v), nil
+		return e.text(v), nil
 	case []string:
-		return list(v, func(s string) (*pb.Value, error) { return e.value(s) })
+		for _, s := range v {
+			if !utf8.ValidString(s) {
+				return nil, connector.Errorf(connector.ClassInvalid, "text that is no UTF-8: %.40q", s)
+			}
+		}
+		return e.texts(v), nil
 	case []any:
-		return list(v, e.value)
+		values := make([]*pb.Value, len(v))
+		for i, item := range v {
+			var err error
+			if values[i], err = e.value(item); err != nil {
+				return nil, err
+			}
+		}
+		return pb.NewValueFromList(values...), nil
 	case map[string]any:
 		fields := make(map[string]*pb.Value, len(v))
 		for k, x := range v {
 			f, err := e.value(x)
+			if err == nil && !utf8.ValidString(k) {
+				err = connector.Errorf(connector.ClassInvalid, "a key that is no UTF-8: %.40q", k)
+			}
 			if err != nil {
 				return nil, err
 			}
 			fields[k] = f
+			e.size += len(k)
 		}
 		return pb.NewValueFromFields(fields), nil
 	}
@@ -59,31 +82,32 @@ func (e *encoder) value(v any) (*pb.Value, error) {
 	return e.value(plain)
 }
 
-func list[E any](items []E, convert func(E) (*pb.Value, error)) (*pb.Value, error) {
-	values := make([]*pb.Value, len(items))
-	for i, item := range items {
-		var err error
-		if values[i], err = convert(item); err != nil {
-			return nil, err
-		}
+// text is value for what is known to be UTF-8.
+func (e *encoder) text(s string) *pb.Value {
+	e.size += len(s)
+	return pb.NewValueString(s)
+}
+
+// texts makes a list likewise, with few allocations: the terms of a record are most of what is encoded.
+func (e *encoder) texts(items []string) *pb.Value {
+	values, kinds, list := make([]pb.Value, len(items)), make([]pb.Value_StringValue, len(items)), make([]*pb.Value, len(items))
+	for i, s := range items {
+		e.size += len(s) + perValue
+		kinds[i].StringValue = s
+		values[i].Kind = &kinds[i]
+		list[i] = &values[i]
 	}
-	return pb.NewValueFromList(values...), nil
+	return pb.NewValueFromList(list...)
 }
 
 // float converts a float. The server keeps payloads as JSON and reads numbers with serde_json's fast parser, which computes
-// digits × 10^exponent in float64: exact while the digits are below 2^53 and the exponent within ±22, else perhaps off by the
-// last bit, and beyond the range possibly an error that takes the whole payload with it.
+// digits × 10^exponent in float64: exact while the digits are below 2^53 and the exponent within ±22, else perhaps off in the
+// last bit.
 func (e *encoder) float(f float64) (*pb.Value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, connector.Errorf(connector.ClassInvalid, "%v is no JSON number", f)
 	}
-	if exactDecimal(f) {
-		return pb.NewValueDouble(f), nil
-	}
-	e.rounded = true
-	if a := math.Abs(f); a > 1e290 || a < 1e-290 {
-		return pb.NewValueString(strconv.FormatFloat(f, 'g', -1, 64)), nil
-	}
+	e.rounded = e.rounded || !exactDecimal(f)
 	return pb.NewValueDouble(f), nil
 }
 

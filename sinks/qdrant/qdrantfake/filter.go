@@ -66,44 +66,51 @@ func at(fields map[string]*pb.Value, path []string) []*pb.Value {
 }
 
 // throughJSON is what becomes of a payload in the server's storage: JSON, whose reader computes digits × 10^exponent in
-// float64 and so may miss the last bit of a float, or the range.
-func throughJSON(fields map[string]*pb.Value) (map[string]*pb.Value, error) {
+// float64 and so may miss the last bit of a float.
+func throughJSON(fields map[string]*pb.Value) map[string]*pb.Value {
 	out := make(map[string]*pb.Value, len(fields))
 	for k, v := range fields {
-		stored, err := storedValue(v)
-		if err != nil {
-			return nil, err
-		}
-		out[k] = stored
+		out[k] = storedValue(v)
 	}
-	return out, nil
+	return out
 }
 
-func storedValue(v *pb.Value) (*pb.Value, error) {
+func storedValue(v *pb.Value) *pb.Value {
+	if !holdsFloat(v) {
+		return v
+	}
 	switch k := v.GetKind().(type) {
 	case *pb.Value_DoubleValue:
 		if math.IsNaN(k.DoubleValue) || math.IsInf(k.DoubleValue, 0) {
-			return pb.NewValueNull(), nil
+			return pb.NewValueNull()
 		}
-		f := reread(k.DoubleValue)
-		if math.IsInf(f, 0) {
-			return nil, status.Errorf(codes.Internal, "Service internal error: number out of range: %v", k.DoubleValue)
-		}
-		return pb.NewValueDouble(f), nil
+		return pb.NewValueDouble(reread(k.DoubleValue))
 	case *pb.Value_StructValue:
-		fields, err := throughJSON(k.StructValue.GetFields())
-		return pb.NewValueFromFields(fields), err
+		return pb.NewValueFromFields(throughJSON(k.StructValue.GetFields()))
 	case *pb.Value_ListValue:
 		out := make([]*pb.Value, len(k.ListValue.GetValues()))
 		for i, e := range k.ListValue.GetValues() {
-			var err error
-			if out[i], err = storedValue(e); err != nil {
-				return nil, err
+			out[i] = storedValue(e)
+		}
+		return pb.NewValueFromList(out...)
+	}
+	return v
+}
+
+func holdsFloat(v *pb.Value) bool {
+	switch k := v.GetKind().(type) {
+	case *pb.Value_DoubleValue:
+		return true
+	case *pb.Value_StructValue:
+		for _, e := range k.StructValue.GetFields() {
+			if holdsFloat(e) {
+				return true
 			}
 		}
-		return pb.NewValueFromList(out...), nil
+	case *pb.Value_ListValue:
+		return slices.ContainsFunc(k.ListValue.GetValues(), holdsFloat)
 	}
-	return v, nil
+	return false
 }
 
 // reread is serde_json's number parser without its feature float_roundtrip.

@@ -104,11 +104,7 @@ func (p points) Upsert(_ context.Context, r *pb.UpsertPoints) (*pb.PointsOperati
 
 // accept checks what is checked up front.
 func (c *collection) accept(id pointID, in *pb.PointStruct) (*point, error) {
-	m := &point{id: id.message(), vectors: map[string]*pb.Vector{}}
-	var err error
-	if m.payload, err = throughJSON(in.GetPayload()); err != nil {
-		return nil, err
-	}
+	m := &point{id: id.message(), payload: throughJSON(in.GetPayload()), vectors: map[string]*pb.Vector{}}
 	vectors := in.GetVectors().GetVectors().GetVectors()
 	if v := in.GetVectors().GetVector(); v != nil {
 		vectors = map[string]*pb.Vector{"": v}
@@ -217,10 +213,7 @@ func (p points) UpdateBatch(_ context.Context, r *pb.UpdateBatchPoints) (*pb.Upd
 		if err != nil {
 			return nil, err
 		}
-		fields, err := throughJSON(over.GetPayload())
-		if err != nil {
-			return nil, err
-		}
+		fields := throughJSON(over.GetPayload())
 		for _, id := range ids {
 			old := c.points[id]
 			if old == nil {
