@@ -31,7 +31,11 @@ func (s *Sink) setAlias(ctx context.Context, class string) error {
 		return err
 	}
 	if target == "" {
-		return s.rest.do(ctx, http.MethodPost, "/aliases", aliasBody{Alias: s.config.Collection, Class: class}, nil)
+		err := s.rest.do(ctx, http.MethodPost, "/aliases", aliasBody{Alias: s.config.Collection, Class: class}, nil)
+		if connector.ClassOf(err) == connector.ClassNotFound {
+			return connector.Errorf(connector.ClassUnsupported, "the server has no aliases: it is older than 1.32; upgrade it, or use in_place: true: %w", err)
+		}
+		return err
 	}
 	old, err := s.find(ctx, target)
 	if err != nil {

@@ -120,6 +120,10 @@ func network(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return &connector.Error{Class: connector.ClassDenied, Err: err}
+	}
 	return &connector.Error{Class: remote.Network(err), Err: err}
 }
 
@@ -166,8 +170,13 @@ func callError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if s, ok := status.FromError(err); ok && s.Code() == codes.Unknown && ctx.Err() == nil {
+	s, ok := status.FromError(err)
+	switch {
+	case !ok || ctx.Err() != nil:
+	case s.Code() == codes.Unknown:
 		return messageError(s.Message())
+	case s.Code() == codes.Unavailable && strings.Contains(s.Message(), "verify certificate"):
+		return &connector.Error{Class: connector.ClassDenied, Err: err}
 	}
 	return remote.GRPC(ctx, err)
 }

@@ -3,11 +3,15 @@ package weaviate
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -790,7 +794,7 @@ func messageLimit(t *testing.T, c *Collection) {
 
 // TestAsyncIndexing: on a server that indexes in the background, Flush waits for that.
 func TestAsyncIndexing(t *testing.T) {
-	server := servers.Start(t, "weaviate", "ASYNC_INDEXING=true")
+	server := servers.Start(t, "weaviate", "ASYNC_INDEXING=true", "AUTOSCHEMA_ENABLED=false")
 	s := openWith(t, configAt(server, "async"))
 	t.Cleanup(func() { _ = s.Close() })
 	c := create(t, s, "g1")
@@ -824,4 +828,28 @@ func readOnly(t *testing.T, open opener) {
 	}
 	upsert(t, c, points(0, 3)...)
 	wantCount(t, c, 3)
+}
+
+// TestCertificate: a server that cannot prove who it is gets no key.
+func TestCertificate(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	address := server.Listener.Addr().String()
+	c := Config{Address: address, GRPCAddress: address, TLS: true, APIKey: "key"}
+	c.Collection = "tls"
+	s := openWith(t, c)
+	defer func() { _ = s.Close() }()
+	_, err := s.Live(t.Context())
+	wantClass(t, err, connector.ClassDenied)
+	wantClass(t, s.setAlias(t.Context(), "X"), connector.ClassDenied)
+	coll := &Collection{sink: s, class: "X", schema: schemaOf(s, "g1")}
+	_, err = coll.Fetch(t.Context(), []string{pointID(1)}, false)
+	wantClass(t, err, connector.ClassDenied)
+	if asked.Load() != 0 {
+		t.Error("a request was sent")
+	}
 }
