@@ -129,45 +129,69 @@ func known(ids []string) []string {
 
 // Fetch implements [connector.Collection].
 func (c *Collection) Fetch(ctx context.Context, ids []string, vectors bool) ([]connector.Point, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	byID := map[string]connector.Point{}
-	for part := range slices.Chunk(known(ids), fetchIDs) {
-		points, err := c.fetchSome(ctx, part, vectors)
-		if err != nil {
-			return nil, c.fail("fetch", err)
-		}
-		for _, p := range points {
-			byID[p.ChunkID] = p
-		}
+	if err := c.fetchInto(ctx, byID, ids, vectors, entity.ClStrong); err != nil {
+		return nil, c.fail("fetch", err)
 	}
+	return inOrder(byID, ids), nil
+}
+
+func inOrder(byID map[string]connector.Point, ids []string) []connector.Point {
 	out := make([]connector.Point, 0, len(byID))
 	for _, id := range ids {
 		if p, ok := byID[id]; ok {
 			out = append(out, p)
 		}
 	}
-	return out, nil
+	return out
+}
+
+func (c *Collection) fetchInto(ctx context.Context, byID map[string]connector.Point, ids []string, vectors bool, level entity.ConsistencyLevel) error {
+	for part := range slices.Chunk(known(ids), fetchIDs) {
+		points, err := c.fetchSome(ctx, part, vectors, level)
+		if err != nil {
+			return err
+		}
+		for _, p := range points {
+			byID[p.ChunkID] = p
+		}
+	}
+	return ctx.Err()
+}
+
+// records are the points of a search's hits. The search waited for the writes that it must see; the server need not wait again,
+// but for a hit that it does not find at once.
+func (c *Collection) records(ctx context.Context, ids []string) ([]connector.Point, error) {
+	byID := map[string]connector.Point{}
+	if err := c.fetchInto(ctx, byID, ids, false, entity.ClEventually); err != nil {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := byID[id]; return ok })
+	if len(missing) > 0 {
+		if err := c.fetchInto(ctx, byID, missing, false, entity.ClStrong); err != nil {
+			return nil, err
+		}
+	}
+	return inOrder(byID, ids), nil
 }
 
 // fetchSome asks for points; an answer over the server's limit is asked for in halves.
-func (c *Collection) fetchSome(ctx context.Context, ids []string, vectors bool) ([]connector.Point, error) {
-	points, err := c.query(ctx, in(c.sink.fields.of("id"), ids), vectors)
+func (c *Collection) fetchSome(ctx context.Context, ids []string, vectors bool, level entity.ConsistencyLevel) ([]connector.Point, error) {
+	points, err := c.query(ctx, in(c.sink.fields.of("id"), ids), vectors, level)
 	if connector.ClassOf(err) != connector.ClassTooLarge || len(ids) == 1 {
 		return points, err
 	}
-	first, err := c.fetchSome(ctx, ids[:len(ids)/2], vectors)
+	first, err := c.fetchSome(ctx, ids[:len(ids)/2], vectors, level)
 	if err != nil {
 		return nil, err
 	}
-	second, err := c.fetchSome(ctx, ids[len(ids)/2:], vectors)
+	second, err := c.fetchSome(ctx, ids[len(ids)/2:], vectors, level)
 	return append(first, second...), err
 }
 
-func (c *Collection) query(ctx context.Context, expr string, vectors bool) (points []connector.Point, err error) {
+func (c *Collection) query(ctx context.Context, expr string, vectors bool, level entity.ConsistencyLevel) (points []connector.Point, err error) {
 	err = c.loaded(ctx, func() error {
-		columns, err := c.server.Query(ctx, c.name, nil, expr, c.output(vectors), client.WithSearchQueryConsistencyLevel(entity.ClStrong))
+		columns, err := c.server.Query(ctx, c.name, nil, expr, c.output(vectors), client.WithSearchQueryConsistencyLevel(level))
 		if err != nil || columns.Len() == 0 {
 			return err
 		}

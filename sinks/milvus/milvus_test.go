@@ -3,7 +3,12 @@ package milvus
 import (
 	"context"
 	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
@@ -68,7 +73,7 @@ func TestConformance(t *testing.T) {
 
 // TestMilvus23 checks the sink on a full server of an old version, which has no sparse vectors.
 func TestMilvus23(t *testing.T) {
-	srv := servers.Start(t, "milvus")
+	srv := startFull(t)
 	ctx := t.Context()
 	for _, distance := range []string{"cosine", "dot", "l2"} {
 		t.Run(distance, func(t *testing.T) { conform(t, srv.Addr, distance, func(c *Config) { c.Sparse = "none" }) })
@@ -81,4 +86,29 @@ func TestMilvus23(t *testing.T) {
 			t.Errorf("sparse vectors on Milvus 2.3: %v, want a refusal that names the version", err)
 		}
 	})
+}
+
+// startFull runs a full server. Its package starts the server as a child, which would outlive a kill of the parent.
+func startFull(t *testing.T) *servers.Server {
+	srv := servers.Start(t, "milvus")
+	t.Cleanup(func() { crash(t, srv) })
+	return srv
+}
+
+// crash kills a server at once.
+func crash(t *testing.T, srv *servers.Server) {
+	t.Helper()
+	if srv.Name == "milvus" {
+		log, err := os.ReadFile(srv.Dir() + ".log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`Process:\s+(\d+)`).FindAllSubmatch(log, -1) {
+			pid, _ := strconv.Atoi(string(m[1]))
+			if cmd, err := os.ReadFile("/proc/" + string(m[1]) + "/cmdline"); err == nil && strings.Contains(string(cmd), srv.Dir()) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+	srv.Kill()
 }

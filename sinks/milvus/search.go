@@ -61,9 +61,9 @@ func (c *Collection) Search(ctx context.Context, q connector.Query) ([]connector
 	for i, r := range ranked {
 		ids[i], scores[r.ID] = r.ID, r.Score
 	}
-	points, err := c.Fetch(ctx, ids, false)
+	points, err := c.records(ctx, ids)
 	if err != nil {
-		return nil, err
+		return nil, c.fail("search", err)
 	}
 	hits := make([]connector.Hit, len(points))
 	for i, p := range points {
