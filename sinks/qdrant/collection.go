@@ -26,23 +26,64 @@ type Collection struct {
 	metaPoint bool // the description is a point, which is no chunk
 }
 
-var _ connector.Collection = (*Collection)(nil)
+var (
+	_ connector.Collection = (*Collection)(nil)
+	_ connector.Stamper    = (*Collection)(nil)
+)
 
 // Schema implements [connector.Collection].
 func (c *Collection) Schema() connector.Schema { return c.schema }
 
 // Marker implements [connector.Collection]; it asks the server, so that a collection made anew behind this one's back shows.
 func (c *Collection) Marker(ctx context.Context) (string, error) {
+	d, err := c.describe(ctx)
+	if err != nil {
+		return "", fmt.Errorf("qdrant: marker of %s: %w", c.name, err)
+	}
+	return d.meta.Marker, nil
+}
+
+// Stamp implements [connector.Stamper].
+func (c *Collection) Stamp(ctx context.Context) (string, error) {
+	d, err := c.describe(ctx)
+	if err != nil {
+		return "", fmt.Errorf("qdrant: stamp of %s: %w", c.name, err)
+	}
+	return d.stamp, nil
+}
+
+// SetStamp implements [connector.Stamper]: it stands beside the description, in the collection's metadata, to which the server
+// adds what it is given, or in the point.
+func (c *Collection) SetStamp(ctx context.Context, stamp string) error {
+	d, err := c.describe(ctx)
+	switch {
+	case err != nil:
+	case d.inPoint:
+		d.stamp = stamp
+		err = c.sink.putMeta(ctx, d)
+	default:
+		_, err = call(ctx, c.sink, c.sink.client.GetCollectionsClient().Update, &pb.UpdateCollection{
+			CollectionName: c.name, Metadata: map[string]*pb.Value{stampKey: pb.NewValueString(stamp)},
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("qdrant: stamp %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// describe is that of the sink, for a collection that must be there.
+func (c *Collection) describe(ctx context.Context) (*described, error) {
 	d, err := c.sink.describe(ctx, c.name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("qdrant: marker of %s: %w", c.name, err)
+		return nil, err
 	case d == nil:
-		return "", connector.Errorf(connector.ClassNotFound, "qdrant: marker: the collection %s is gone", c.name)
+		return nil, connector.Errorf(connector.ClassNotFound, "the collection is gone")
 	case !d.own:
-		return "", fmt.Errorf("qdrant: marker: %w", remote.Foreign("a collection "+c.name))
+		return nil, remote.Foreign("a collection " + c.name)
 	}
-	return d.meta.Marker, nil
+	return d, nil
 }
 
 // Upsert implements [connector.Collection]. The server stores a batch in parts even when it answers with an error, so after

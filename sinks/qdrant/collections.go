@@ -13,8 +13,9 @@ import (
 // metaKey is where a collection's metadata holds the description of itself. Servers before 1.16 keep no metadata: there a point
 // without vectors holds it under metaID, which no chunk can have.
 const (
-	metaKey = "kbsync"
-	metaID  = "00000000-0000-0000-0000-000000000000"
+	metaKey  = "kbsync"
+	stampKey = "kbsync_stamp"
+	metaID   = "00000000-0000-0000-0000-000000000000"
 )
 
 // described is a physical collection of the server.
@@ -22,8 +23,9 @@ type described struct {
 	name    string
 	info    *pb.CollectionInfo
 	meta    remote.Meta
-	own     bool // kbsync made it: meta is set
-	inPoint bool // meta stands in a point
+	stamp   string // see [connector.Stamper]
+	own     bool   // kbsync made it: meta is set
+	inPoint bool   // meta stands in a point
 	live    bool
 }
 
@@ -37,7 +39,9 @@ func (s *Sink) describe(ctx context.Context, name string) (*described, error) {
 		return nil, err
 	}
 	d := &described{name: name, info: r.GetResult()}
-	if d.meta, d.own = remote.ParseMeta(d.info.GetConfig().GetMetadata()[metaKey].GetStringValue()); d.own {
+	metadata := d.info.GetConfig().GetMetadata()
+	if d.meta, d.own = remote.ParseMeta(metadata[metaKey].GetStringValue()); d.own {
+		d.stamp = metadata[stampKey].GetStringValue()
 		return d, nil
 	}
 	points, err := call(ctx, s, s.client.GetPointsClient().Get, &pb.GetPoints{CollectionName: name, Ids: []*pb.PointId{pb.NewIDUUID(metaID)}, WithPayload: pb.NewWithPayload(true)})
@@ -49,7 +53,7 @@ func (s *Sink) describe(ctx context.Context, name string) (*described, error) {
 	}
 	for _, p := range points.GetResult() {
 		d.meta, d.own = remote.ParseMeta(p.GetPayload()[metaKey].GetStringValue())
-		d.inPoint = d.own
+		d.inPoint, d.stamp = d.own, p.GetPayload()[stampKey].GetStringValue()
 	}
 	return d, nil
 }

@@ -132,13 +132,19 @@ func (s *Sink) resume(ctx context.Context, d *described, schema connector.Schema
 		return nil, remote.Foreign("a collection " + d.name)
 	}
 	d.meta, d.own, d.inPoint = remote.NewMeta(schema), true, true
+	return d, s.putMeta(ctx, d)
+}
+
+// putMeta writes the point that describes its collection.
+func (s *Sink) putMeta(ctx context.Context, d *described) error {
 	r, err := call(ctx, s, s.client.GetPointsClient().Upsert, &pb.UpsertPoints{CollectionName: d.name, Wait: pb.PtrOf(true), Points: []*pb.PointStruct{{
-		Id: pb.NewIDUUID(metaID), Payload: map[string]*pb.Value{metaKey: pb.NewValueString(d.meta.String())}, Vectors: pb.NewVectorsMap(nil),
+		Id: pb.NewIDUUID(metaID), Vectors: pb.NewVectorsMap(nil),
+		Payload: map[string]*pb.Value{metaKey: pb.NewValueString(d.meta.String()), stampKey: pb.NewValueString(d.stamp)},
 	}}})
 	if err == nil {
 		err = applied(r.GetResult())
 	}
-	return d, err
+	return err
 }
 
 // checkShape compares the collection itself with the schema, whatever its description says.

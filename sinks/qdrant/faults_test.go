@@ -3,7 +3,6 @@ package qdrant
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,27 +23,6 @@ func testContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func testID(n int) string { return connector.NewUUID5(connector.UUID{}, fmt.Sprint(n)).String() }
-
-func testPoint(n int) connector.Point {
-	text := fmt.Sprintf("point n%d 第%d点", n, n)
-	v := make([]float32, 8)
-	for i := range v {
-		v[i] = float32((n*7+i*13)%31) - 14.5
-	}
-	return connector.Point{Vector: v, Record: connector.Record{
-		ChunkID: testID(n), DocID: testID(1000), Source: "s", Path: "p.md", Content: text, EmbedText: text,
-		ContentHash: connector.ContentHash(text), Metadata: map[string]any{"n": n},
-	}}
-}
-
-func testPoints(n int) (out []connector.Point) {
-	for i := range n {
-		out = append(out, testPoint(i))
-	}
-	return out
 }
 
 func schemaOf(s *Sink, generation string) connector.Schema {

@@ -227,6 +227,7 @@ func TestGoneBehindItsBack(t *testing.T) {
 	_, fetch := c.Fetch(t.Context(), []string{testID(1)}, false)
 	_, count := c.Count(t.Context())
 	_, marker := c.Marker(t.Context())
+	_, stamp := c.Stamp(t.Context())
 	_, search := c.Search(t.Context(), connector.Query{Mode: connector.ModeHybrid, Vector: testPoint(1).Vector, Text: "point", K: 3})
 	var scan error
 	for _, scan = range c.Scan(t.Context(), false) {
@@ -234,6 +235,7 @@ func TestGoneBehindItsBack(t *testing.T) {
 	for what, err := range map[string]error{
 		"Upsert": c.Upsert(t.Context(), testPoints(1)), "UpdatePayload": c.UpdatePayload(t.Context(), []connector.Record{testPoint(1).Record}),
 		"Delete": c.Delete(t.Context(), []string{testID(1)}), "Fetch": fetch, "Count": count, "Marker": marker, "Search": search, "Scan": scan,
+		"Stamp": stamp, "SetStamp": c.SetStamp(t.Context(), "x"),
 		"Promote": s.Promote(t.Context(), "g1"),
 	} {
 		wantClass(t, what, err, connector.ClassNotFound)

@@ -69,10 +69,10 @@ func (l *layout) fields(r *connector.Record) (out map[string]*pb.Value, size int
 	if r.EmbedText != r.Context+r.Content { // it says nothing else nearly always
 		out[l.embedText] = e.text(r.EmbedText)
 	}
-	if len(r.Spans) > 0 {
+	if r.Spans != nil { // an empty list is another one than none
 		out[l.spans] = spansValue(r.Spans)
 	}
-	if len(r.ContextSpans) > 0 {
+	if r.ContextSpans != nil {
 		out[l.contextSpans] = spansValue(r.ContextSpans)
 	}
 	out[l.charCount], out[l.tokenCount] = pb.NewValueInt(int64(r.CharCount)), pb.NewValueInt(int64(r.TokenCount))
@@ -155,7 +155,10 @@ func (l *layout) record(id string, fields map[string]*pb.Value) connector.Record
 }
 
 func spansOf(v *pb.Value) []connector.Span {
-	var out []connector.Span
+	if v.GetListValue() == nil {
+		return nil
+	}
+	out := make([]connector.Span, 0, len(v.GetListValue().GetValues()))
 	for _, pair := range v.GetListValue().GetValues() {
 		if ends := pair.GetListValue().GetValues(); len(ends) == 2 {
 			out = append(out, connector.Span{Start: int(ends[0].GetIntegerValue()), End: int(ends[1].GetIntegerValue())})

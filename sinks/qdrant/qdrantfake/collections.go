@@ -61,7 +61,7 @@ func (s *Server) Create(_ context.Context, r *pb.CreateCollection) (*pb.Collecti
 	return done(true), nil
 }
 
-// Update changes the parameters of the graph, and nothing else.
+// Update changes the parameters of the graph, and adds to the metadata.
 func (s *Server) Update(_ context.Context, r *pb.UpdateCollection) (*pb.CollectionOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,9 +69,17 @@ func (s *Server) Update(_ context.Context, r *pb.UpdateCollection) (*pb.Collecti
 	if err != nil {
 		return nil, err
 	}
+	next := &pb.CollectionConfig{Params: c.config.GetParams(), HnswConfig: c.config.GetHnswConfig(), Metadata: maps.Clone(c.config.GetMetadata())}
 	if m := r.GetHnswConfig(); m != nil && m.M != nil {
-		c.config = &pb.CollectionConfig{Params: c.config.GetParams(), Metadata: c.config.GetMetadata(), HnswConfig: &pb.HnswConfigDiff{M: m.M}}
+		next.HnswConfig = &pb.HnswConfigDiff{M: m.M}
 	}
+	if len(r.GetMetadata()) > 0 && !s.Old {
+		if next.Metadata == nil {
+			next.Metadata = map[string]*pb.Value{}
+		}
+		maps.Copy(next.Metadata, r.GetMetadata())
+	}
+	c.config = next
 	return done(true), nil
 }
 
