@@ -62,10 +62,10 @@ func (c *Collection) write(ctx context.Context, columns []column, b *batch, fn f
 		if !whole {
 			return b.rows[i], nil
 		}
-		rest, err := c.sink.layout.vectorValues(b.points[i])
+		rest, err := c.layout.vectorValues(b.points[i])
 		return slices.Concat(b.rows[i], rest), err
 	}
-	begin := []string{"BEGIN", c.sink.layout.incoming(columns, c.meta.Schema.Dimensions)}
+	begin := []string{"BEGIN", c.layout.incoming(columns, c.meta.Schema.Dimensions)}
 	return c.locked(ctx, begin, forWriting, func(ctx context.Context, conn *pgx.Conn, table string) error {
 		if _, err := conn.CopyFrom(ctx, pgx.Identifier{"kbsync_incoming"}, namesOf(columns), pgx.CopyFromSlice(len(b.rows), row)); err != nil {
 			return err

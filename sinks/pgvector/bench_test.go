@@ -147,8 +147,8 @@ func plainTable() bareTable {
 }
 
 func sameTable(b *testing.B, p *place) bareTable {
-	s := p.sink(b)
-	l := s.layout
+	c := create(b, p.sink(b), "g1", benchDims)
+	l := c.layout
 	t := bareTable{
 		name: "same", columns: namesOf(l.columns), setup: []string{"DROP TABLE IF EXISTS bare", l.ddl("public", "bare", benchDims)},
 		row: func(q *connector.Point) ([]any, error) {
@@ -162,7 +162,7 @@ func sameTable(b *testing.B, p *place) bareTable {
 		insert:  "INSERT INTO bare AS t SELECT * FROM incoming ON CONFLICT (id) DO UPDATE SET " + assignments(l.columns, "excluded"),
 		indexes: []string{"SET maintenance_work_mem = '512MB'"},
 	}
-	for _, x := range s.indexes(schemaOf(s, "g1", benchDims), 0) {
+	for _, x := range c.indexes(0) {
 		t.indexes = append(t.indexes, fmt.Sprintf("CREATE INDEX ON bare USING %s (%s)%s", x.method, x.on, x.with))
 	}
 	return t

@@ -18,18 +18,31 @@ import (
 
 // Collection is one generation's table, whatever its name is at the moment.
 type Collection struct {
-	sink *Sink
-	oid  uint32
-	meta remote.Meta
-	name atomic.Pointer[string]
+	sink   *Sink
+	layout *layout
+	oid    uint32
+	meta   remote.Meta
+	name   atomic.Pointer[string]
 }
 
 var _ connector.Collection = (*Collection)(nil)
 
-func (s *Sink) collection(m made) *Collection {
-	c := &Collection{sink: s, oid: m.oid, meta: m.meta}
+func (s *Sink) collection(m made) (*Collection, error) {
+	l, err := s.layoutFor(m.meta.Schema)
+	if err != nil {
+		return nil, err
+	}
+	c := &Collection{sink: s, layout: l, oid: m.oid, meta: m.meta}
 	c.name.Store(&m.name)
-	return c
+	return c, nil
+}
+
+// layoutFor is the shape of a table of a schema: the configuration's, or another one that the table was made with.
+func (s *Sink) layoutFor(schema connector.Schema) (*layout, error) {
+	if schema.Layout == "" || schema.Layout == s.config.Layout(s.layout.version, s.layout.names) {
+		return s.layout, nil
+	}
+	return layoutOf(schema.Layout)
 }
 
 // Schema implements [connector.Collection].
@@ -98,7 +111,7 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 	if len(points) == 0 {
 		return nil
 	}
-	l := c.sink.layout
+	l := c.layout
 	b := newBatch(len(points))
 	for i := range points {
 		p := &points[i]
@@ -128,7 +141,7 @@ func (c *Collection) UpdatePayload(ctx context.Context, records []connector.Reco
 	if len(records) == 0 {
 		return nil
 	}
-	l := c.sink.layout
+	l := c.layout
 	columns := l.payload()
 	b := newBatch(len(records))
 	for i := range records {
@@ -171,7 +184,7 @@ func (c *Collection) Delete(ctx context.Context, ids []string) error {
 		return c.fail(ctx, "delete", ctx.Err())
 	}
 	err := c.locked(ctx, []string{"BEGIN"}, forWriting, func(ctx context.Context, conn *pgx.Conn, table string) error {
-		_, err := conn.Exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s = ANY($1::text[]::%s[])", table, c.sink.layout.id(), c.sink.layout.idType()), ids)
+		_, err := conn.Exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s = ANY($1::text[]::%s[])", table, c.layout.id(), c.layout.idType()), ids)
 		return err
 	})
 	return c.fail(ctx, "delete", err)
@@ -222,7 +235,7 @@ func (c *Collection) Fetch(ctx context.Context, ids []string, vectors bool) ([]c
 }
 
 func (c *Collection) fetch(ctx context.Context, conn *pgx.Conn, table string, ids []string, vectors bool) (map[string]connector.Point, error) {
-	l := c.sink.layout
+	l := c.layout
 	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE %s = ANY($1::text[]::%s[])", l.selected(vectors), table, l.id(), l.idType()), ids)
 	if err != nil {
 		return nil, err

@@ -102,7 +102,11 @@ func (s *Sink) Create(ctx context.Context, schema connector.Schema) (connector.C
 	if unaware {
 		s.pool.Reset()
 	}
-	return s.collection(m), nil
+	c, err := s.collection(m)
+	if err != nil {
+		return nil, s.fail(ctx, what, err)
+	}
+	return c, nil
 }
 
 // registryLock keeps other processes from changing the generations until the transaction ends.
@@ -130,12 +134,16 @@ func (s *Sink) create(ctx context.Context, conn *pgx.Conn, schema connector.Sche
 	if err := s.namespace(ctx, conn); err != nil {
 		return made{}, err
 	}
+	l, err := s.layoutFor(schema)
+	if err != nil {
+		return made{}, err
+	}
 	m := made{name: s.live(), meta: remote.NewMeta(schema)}
 	if len(all) > 0 {
 		m.name = s.table(schema.Generation)
 	}
 	table := quote(s.config.Schema, m.name)
-	for _, sql := range []string{s.layout.ddl(s.config.Schema, m.name, schema.Dimensions), fmt.Sprintf("COMMENT ON TABLE %s IS %s", table, literal(m.meta.String()))} {
+	for _, sql := range []string{l.ddl(s.config.Schema, m.name, schema.Dimensions), fmt.Sprintf("COMMENT ON TABLE %s IS %s", table, literal(m.meta.String()))} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			var pg *pgconn.PgError
 			if errors.As(err, &pg) && pg.Code == "42P07" {
@@ -160,13 +168,18 @@ func (s *Sink) Live(ctx context.Context) (connector.Collection, error) {
 	if unaware {
 		s.pool.Reset()
 	}
-	if err == nil && (len(all) == 0 || all[0].name != s.live()) {
+	var c *Collection
+	switch {
+	case err != nil:
+	case len(all) == 0 || all[0].name != s.live():
 		err = connector.ErrNoCollection
+	default:
+		c, err = s.collection(all[0])
 	}
 	if err != nil {
 		return nil, s.fail(ctx, "table "+quote(s.config.Schema, s.live()), err)
 	}
-	return s.collection(all[0]), nil
+	return c, nil
 }
 
 // Promote implements [connector.Sink].

@@ -44,21 +44,22 @@ func score(distance string, d float64) float64 {
 type index struct{ suffix, method, on, with string }
 
 // indexed is the expression over the vectors that is indexed, and the class of its type; empty if there is no such index.
-func (s *Sink) indexed(schema connector.Schema) (expression, class string) {
+func (c *Collection) indexed() (expression, class string) {
+	schema := c.meta.Schema
 	m, err := distanceOf(schema.Distance)
 	switch {
-	case err != nil || s.config.Index == "none" || schema.Dimensions > maxHalfIndexed:
+	case err != nil || c.sink.config.Index == "none" || schema.Dimensions > maxHalfIndexed:
 		return "", ""
 	case schema.Dimensions > maxIndexed:
-		return fmt.Sprintf("(%s::halfvec(%d))", s.layout.vector(), schema.Dimensions), "halfvec_" + m.class
+		return fmt.Sprintf("(%s::halfvec(%d))", c.layout.vector(), schema.Dimensions), "halfvec_" + m.class
 	}
-	return s.layout.vector(), "vector_" + m.class
+	return c.layout.vector(), "vector_" + m.class
 }
 
 // indexes are those that a table of rows should have; the one over the vectors is the last. What shifts with a neighbour is in
 // none of them, so that a change of positions touches none. Hash indexes take values of any length.
-func (s *Sink) indexes(schema connector.Schema, rows int) []index {
-	name := func(key string) string { return quote(s.layout.names[key]) }
+func (c *Collection) indexes(rows int) []index {
+	name := func(key string) string { return quote(c.layout.names[key]) }
 	out := []index{
 		{"source", "btree", name("source"), ""},
 		{"doc_id", "hash", name("doc_id"), ""},
@@ -67,16 +68,17 @@ func (s *Sink) indexes(schema connector.Schema, rows int) []index {
 		{"content_hash", "hash", name("content_hash"), ""},
 		{"terms", "gin", colTerms, ""},
 	}
-	if s.layout.words {
+	if c.layout.words {
 		out = append(out, index{"words", "gin", colWords, ""})
 	}
-	expression, class := s.indexed(schema)
+	expression, class := c.indexed()
+	config := &c.sink.config
 	switch {
 	case expression == "":
-	case s.config.Index == "ivfflat":
+	case config.Index == "ivfflat":
 		out = append(out, index{"vectors", "ivfflat", expression + " " + class, fmt.Sprintf(" WITH (lists = %d)", lists(rows))})
 	default:
-		out = append(out, index{"vectors", "hnsw", expression + " " + class, fmt.Sprintf(" WITH (m = %d, ef_construction = %d)", s.config.M, s.config.EFConstruction)})
+		out = append(out, index{"vectors", "hnsw", expression + " " + class, fmt.Sprintf(" WITH (m = %d, ef_construction = %d)", config.M, config.EFConstruction)})
 	}
 	return out
 }
@@ -119,7 +121,7 @@ func (c *Collection) missing(ctx context.Context) (rows int, out []index, err er
 		if err != nil {
 			return err
 		}
-		for _, x := range c.sink.indexes(c.meta.Schema, 0) {
+		for _, x := range c.indexes(0) {
 			if !slices.Contains(have, indexName(*c.name.Load(), x.suffix)) {
 				out = append(out, x)
 			}
@@ -136,10 +138,10 @@ func (c *Collection) missing(ctx context.Context) (rows int, out []index, err er
 	if err != nil {
 		return 0, nil, err
 	}
-	for i, x := range c.sink.indexes(c.meta.Schema, rows) { // now that their number is known
+	for i, x := range c.indexes(rows) { // now that their number is known
 		for j := range out {
 			if out[j].suffix == x.suffix {
-				out[j] = c.sink.indexes(c.meta.Schema, rows)[i]
+				out[j] = c.indexes(rows)[i]
 			}
 		}
 	}
@@ -206,7 +208,8 @@ func (c *Collection) ready(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return slices.Contains(have, indexName(*c.name.Load(), "vectors")), err
 }
 
-// settings are those of a query through the index for n hits. Candidates that a filter drops are not looked at again, so a
+// settings are those of a query through the index for n hits. The planner takes a comparison with every row for cheap, since it does
+// not count that vectors lie beside the rows; so it is told not to. Candidates that a filter drops are not looked at again, so a
 // filtered query takes more of them.
 func (s *search) settings(n, rows int) string {
 	c := &s.c.sink.config
@@ -216,11 +219,11 @@ func (s *search) settings(n, rows int) string {
 			scan = "relaxed_order"
 		}
 		all := lists(rows)
-		return fmt.Sprintf("SELECT set_config('ivfflat.iterative_scan', '%s', true), set_config('ivfflat.probes', '%d', true)", scan, min(all, 10+2*int(math.Sqrt(float64(all)))))
+		return fmt.Sprintf("SELECT set_config('enable_seqscan', 'off', true), set_config('ivfflat.iterative_scan', '%s', true), set_config('ivfflat.probes', '%d', true)", scan, min(all, 10+2*int(math.Sqrt(float64(all)))))
 	}
 	candidates := max(c.EFSearch, 2*n)
 	if len(s.filter) > 0 {
 		candidates *= 4
 	}
-	return fmt.Sprintf("SELECT set_config('hnsw.iterative_scan', '%s', true), set_config('hnsw.ef_search', '%d', true)", c.IterativeScan, min(1000, candidates))
+	return fmt.Sprintf("SELECT set_config('enable_seqscan', 'off', true), set_config('hnsw.iterative_scan', '%s', true), set_config('hnsw.ef_search', '%d', true)", c.IterativeScan, min(1000, candidates))
 }

@@ -86,6 +86,31 @@ func TestIndexes(t *testing.T) {
 	})
 }
 
+// TestIndexesAreUsed: the planner takes those that the questions are written for.
+func TestIndexesAreUsed(t *testing.T) {
+	p := start(t)
+	for dimensions, rows := range map[int]int{32: 5000, 2100: indexedFrom} {
+		s := open(t, p.config())
+		c := create(t, s, "g1", dimensions)
+		upsert(t, c, testPoints(0, rows, dimensions)...)
+		flush(t, c)
+		hits(t, c, connector.Query{Mode: connector.ModeHybrid, Vector: testPoint(1, dimensions).Vector, Text: "n77", K: 5})
+		hits(t, c, connector.Query{Mode: connector.ModeDense, Vector: testPoint(1, dimensions).Vector, K: 5})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, suffix := range []string{"vectors", "words"} {
+			used := int64(0)
+			for i := 0; i < 50 && used == 0; i++ { // the server counts when its processes end
+				used = ask[int64](t, p, "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = $1 AND pg_sleep(0.1) IS NOT NULL", indexName(s.live(), suffix))
+			}
+			if used == 0 {
+				t.Errorf("%d dimensions: the index %s is not used", dimensions, suffix)
+			}
+		}
+	}
+}
+
 // TestUntouched: what is stored already is not written again, and what shifts with a neighbour touches no index.
 func TestUntouched(t *testing.T) {
 	p := start(t)

@@ -1,10 +1,13 @@
 package pgvector
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 // Columns that people have no use for.
@@ -75,9 +78,8 @@ type layout struct {
 }
 
 func (c *Config) layout() (*layout, error) {
-	all := fields()
 	names := map[string]string{}
-	for _, f := range all {
+	for _, f := range fields() {
 		names[f.key] = f.name
 	}
 	names, err := c.Fields.Resolve(names, presets())
@@ -93,11 +95,22 @@ func (c *Config) layout() (*layout, error) {
 			return nil, fmt.Errorf("fields: the name %q for %s is taken", name, key)
 		}
 	}
-	l := &layout{version: "pgvector1", names: names, idKind: "uuid", words: c.Sparse != "none"}
-	if c.Fields.Preset == "llamaindex" { // it reads ids as strings, and wants a number as the key
-		l.version, l.idKind, l.serial = "pgvector1 llamaindex", `varchar COLLATE "C"`, "id"
+	version := "pgvector1"
+	if c.Fields.Preset == "llamaindex" {
+		version = versionLlamaIndex
 	}
-	for _, f := range all {
+	return newLayout(version, names, c.Sparse != "none"), nil
+}
+
+// versionLlamaIndex is the shape for LlamaIndex, which reads ids as strings and wants a number as the key.
+const versionLlamaIndex = "pgvector1-llamaindex"
+
+func newLayout(version string, names map[string]string, words bool) *layout {
+	l := &layout{version: version, names: names, idKind: "uuid", words: words}
+	if version == versionLlamaIndex {
+		l.idKind, l.serial = `varchar COLLATE "C"`, "id"
+	}
+	for _, f := range fields() {
 		switch f.key {
 		case "id":
 			f.kind = l.idKind
@@ -110,7 +123,24 @@ func (c *Config) layout() (*layout, error) {
 	if l.words {
 		l.columns = append(l.columns, column{colWords, "int[]", false}, column{colWeights, fmt.Sprintf("sparsevec(%d)", sparseDimensions), false})
 	}
-	return l, nil
+	return l
+}
+
+// layoutOf is the shape of an existing table, which may differ from that of the configuration: a live table is queried, and read for
+// its vectors, while the next one is built. It reads what [remote.Common.Layout] wrote.
+func layoutOf(written string) (*layout, error) {
+	head, names, _ := strings.Cut(written, " {")
+	version, sparse, _ := strings.Cut(head, " sparse=")
+	all := map[string]string{}
+	if err := json.Unmarshal([]byte("{"+names), &all); err != nil || version != "pgvector1" && version != versionLlamaIndex {
+		return nil, connector.Errorf(connector.ClassConflict, "the table was made by another version of kbsync, with layout %q: upgrade kbsync", written)
+	}
+	for _, f := range fields() {
+		if all[f.key] == "" {
+			return nil, connector.Errorf(connector.ClassConflict, "the table's layout %q has no %s", written, f.key)
+		}
+	}
+	return newLayout(version, all, sparse != "none"), nil
 }
 
 // id and vector are the quoted names of columns.

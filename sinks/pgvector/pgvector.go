@@ -53,7 +53,7 @@ type Config struct {
 }
 
 func defaults() Config {
-	return Config{Common: remote.Defaults(), Schema: "public", Index: "hnsw", M: 16, EFConstruction: 64, EFSearch: 100, IterativeScan: "strict_order"}
+	return Config{Common: remote.Defaults(), Schema: "public", Index: "hnsw", M: 16, EFConstruction: 64, EFSearch: 200, IterativeScan: "strict_order"}
 }
 
 // Validate checks what needs no server, and fills what is empty.

@@ -37,7 +37,7 @@ func (c *Collection) Scan(ctx context.Context, vectors bool) iter.Seq2[connector
 }
 
 func (c *Collection) page(ctx context.Context, after string, vectors bool) ([]connector.Point, error) {
-	l := c.sink.layout
+	l := c.layout
 	where, args := "", []any{}
 	if after != "" {
 		where, args = fmt.Sprintf("WHERE %s > $1::text::%s", l.id(), l.idType()), []any{after}

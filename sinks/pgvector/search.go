@@ -33,7 +33,7 @@ func (c *Collection) search(ctx context.Context, q connector.Query) ([]connector
 	case connector.ModeHybrid:
 		dense, lexical = true, true
 	}
-	if !dense && !lexical || lexical && !c.sink.layout.words {
+	if !dense && !lexical || lexical && !c.layout.words {
 		return nil, connector.ErrUnsupported
 	}
 	if dense {
@@ -104,7 +104,7 @@ type search struct {
 // lets through.
 func (s *search) dense(ctx context.Context, question []float32) ([]fusion.Ranked, error) {
 	c := s.c
-	if expression, _ := c.sink.indexed(c.meta.Schema); !s.exact && expression != "" {
+	if expression, _ := c.indexed(); !s.exact && expression != "" {
 		there, err := c.ready(ctx, s.conn)
 		if err != nil {
 			return nil, err
@@ -116,14 +116,14 @@ func (s *search) dense(ctx context.Context, question []float32) ([]fusion.Ranked
 			}
 		}
 	}
-	if _, err := s.conn.Exec(ctx, "SET LOCAL enable_indexscan = off"); err != nil { // the filter's indexes are still read, as bitmaps
+	if _, err := s.conn.Exec(ctx, "SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = off"); err != nil { // the filter's indexes are still read, as bitmaps
 		return nil, err
 	}
 	m, err := distanceOf(c.meta.Schema.Distance)
 	if err != nil {
 		return nil, err
 	}
-	l := c.sink.layout
+	l := c.layout
 	where, args := l.where(s.filter, []any{vector.NewVector(question)})
 	return s.ranked(ctx, fmt.Sprintf("SELECT %[1]s::text, %[2]s %[3]s $1 AS distance FROM %[4]s WHERE %[2]s IS NOT NULL%[5]s ORDER BY distance, %[1]s LIMIT %[6]d",
 		l.id(), l.vector(), m.operator, s.table, where, s.n), args)
@@ -132,7 +132,7 @@ func (s *search) dense(ctx context.Context, question []float32) ([]fusion.Ranked
 // throughIndex takes candidates from the index and, where that holds halves, ranks them by the full vectors.
 func (s *search) throughIndex(ctx context.Context, expression string, question []float32) ([]fusion.Ranked, error) {
 	c := s.c
-	l, schema := c.sink.layout, c.meta.Schema
+	l, schema := c.layout, c.meta.Schema
 	m, err := distanceOf(schema.Distance)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *search) lexical(ctx context.Context, question string) ([]fusion.Ranked,
 	if err != nil || len(weights) == 0 {
 		return nil, err
 	}
-	l := s.c.sink.layout
+	l := s.c.layout
 	where, args := l.where(s.filter, []any{vector.NewSparseVectorFromMap(weights, sparseDimensions), candidates})
 	// A word beyond the 16,000 heaviest of a long text has no weight there; its point is found all the same, as the last.
 	rows, err := s.conn.Query(ctx, fmt.Sprintf("SELECT %[1]s::text, greatest(-(%[2]s <#> $1), 1e-6) AS score FROM %[3]s WHERE %[4]s && $2::int[]%[5]s ORDER BY score DESC, %[1]s LIMIT %[6]d",

@@ -163,6 +163,33 @@ func TestPromoteUnderReaders(t *testing.T) {
 	}
 }
 
+// TestOtherLayout: while a generation with other columns is built, the live one is read by those that it has.
+func TestOtherLayout(t *testing.T) {
+	p := start(t)
+	old := p.sink(t, func(c *Config) { c.Fields.Names, c.Sparse = map[string]string{"content": "body", "id": "key"}, "none" })
+	upsert(t, create(t, old, "g1", 8), testPoints(0, 9, 8)...)
+	s := p.sink(t, func(c *Config) { c.Collection, c.Fields.Preset = old.config.Collection, "llamaindex" })
+	live, err := s.Live(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range calls(live) {
+		switch err := call(t.Context()); {
+		case name == "Search": // hybrid, which needs words
+			wantClass(t, name, err, connector.ClassUnsupported)
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	upsert(t, create(t, s, "g2", 8), testPoints(0, 9, 8)...)
+	if err := s.Promote(t.Context(), "g2"); err != nil {
+		t.Fatal(err)
+	}
+	if live, err := old.Live(t.Context()); err != nil || count(t, live) != 9 || len(hits(t, live, connector.Query{Mode: connector.ModeLexical, Text: "n1", K: 3})) != 1 {
+		t.Errorf("by the old configuration the new table cannot be read: %v", err)
+	}
+}
+
 func TestLiveTableDropped(t *testing.T) {
 	p := start(t)
 	s := p.sink(t)
