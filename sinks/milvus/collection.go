@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
@@ -22,6 +21,7 @@ const (
 	scanPage    = 1000
 	deleteIDs   = 2000
 	bytesOfPage = 24 << 20
+	sealRows    = 500
 )
 
 // Collection is one generation.
@@ -30,6 +30,8 @@ type Collection struct {
 	server *server
 	name   string
 	meta   remote.Meta
+
+	written atomic.Int64 // rows since the last flush
 
 	mu       sync.Mutex // guards what searches found out
 	idfs     map[uint32]idf
@@ -46,11 +48,11 @@ func (c *Collection) Schema() connector.Schema { return c.meta.Schema }
 func (c *Collection) Marker(ctx context.Context) (string, error) {
 	d, err := c.described(ctx)
 	if err != nil {
-		return "", c.fail("marker", err)
+		return "", c.fail(ctx, "marker", err)
 	}
 	meta, ok := metaOf(d)
 	if !ok {
-		return "", c.fail("marker", remote.Foreign(c.name))
+		return "", c.fail(ctx, "marker", remote.Foreign(c.name))
 	}
 	return meta.Marker, nil
 }
@@ -78,7 +80,7 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 	}
 	if len(rows) > 0 {
 		if err := c.write(ctx, rows); err != nil {
-			return c.fail("upsert", err)
+			return c.fail(ctx, "upsert", err)
 		}
 	}
 	if len(failed) > 0 {
@@ -89,6 +91,7 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 
 func (c *Collection) write(ctx context.Context, rows []*row) error {
 	columns := c.columns(rows)
+	c.written.Add(int64(len(rows)))
 	return c.server.write(func() error {
 		ids, err := c.server.Upsert(ctx, c.name, "", columns...)
 		if err == nil && ids.Len() != len(rows) {
@@ -108,7 +111,7 @@ func (c *Collection) Delete(ctx context.Context, ids []string) error {
 	for part := range slices.Chunk(known(ids), deleteIDs) {
 		err := c.server.write(func() error { return c.server.Delete(ctx, c.name, "", in(c.sink.fields.of("id"), part)) })
 		if err != nil {
-			return c.fail("delete", err)
+			return c.fail(ctx, "delete", err)
 		}
 	}
 	return ctx.Err()
@@ -131,7 +134,7 @@ func known(ids []string) []string {
 func (c *Collection) Fetch(ctx context.Context, ids []string, vectors bool) ([]connector.Point, error) {
 	byID := map[string]connector.Point{}
 	if err := c.fetchInto(ctx, byID, ids, vectors, entity.ClStrong); err != nil {
-		return nil, c.fail("fetch", err)
+		return nil, c.fail(ctx, "fetch", err)
 	}
 	return inOrder(byID, ids), nil
 }
@@ -219,73 +222,11 @@ func (c *Collection) loaded(ctx context.Context, read func() error) error {
 	return err
 }
 
-// Scan implements [connector.Collection].
-func (c *Collection) Scan(ctx context.Context, vectors bool) iter.Seq2[connector.Point, error] {
-	return func(yield func(connector.Point, error) bool) {
-		for columns, err := range c.pages(ctx, "", c.output(vectors), c.pageSize(vectors)) {
-			var points []connector.Point
-			if err == nil {
-				var r *reader
-				if r, err = c.newReader(columns, nil, vectors); err == nil {
-					points, err = r.points()
-				}
-			}
-			if err != nil {
-				yield(connector.Point{}, c.fail("scan", err))
-				return
-			}
-			for _, p := range points {
-				if !yield(p, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// pageSize keeps a page of ordinary chunks within bounds.
-func (c *Collection) pageSize(vectors bool) int {
-	row := 8 << 10
-	if vectors {
-		row += 4 * c.meta.Schema.Dimensions
-	}
-	return max(10, min(scanPage, bytesOfPage/row))
-}
-
-// pages yields the rows that meet an expression by ascending id, page by page, by the last id seen. Only the SDK's iterator asks
-// the server for that order.
-func (c *Collection) pages(ctx context.Context, expr string, output []string, size int) iter.Seq2[client.ResultSet, error] {
-	return func(yield func(client.ResultSet, error) bool) {
-		var it *client.QueryIterator
-		err := c.loaded(ctx, func() (err error) {
-			opt := client.NewQueryIteratorOption(c.name).WithBatchSize(size).WithExpr(expr).WithOutputFields(output...)
-			it, err = c.server.QueryIterator(ctx, opt)
-			return err
-		})
-		if err == nil && it == nil {
-			return // no rows
-		}
-		for err == nil {
-			if err = ctx.Err(); err != nil {
-				break
-			}
-			var page client.ResultSet
-			if page, err = it.Next(ctx); errors.Is(err, io.EOF) || errors.Is(err, errNoRows) || err == nil && page.Len() == 0 {
-				return
-			}
-			if err == nil && !yield(page, nil) {
-				return
-			}
-		}
-		yield(nil, err)
-	}
-}
-
 // Count implements [connector.Collection].
 func (c *Collection) Count(ctx context.Context) (int, error) {
 	n, err := c.count(ctx, "")
 	if err != nil {
-		return 0, c.fail("count", err)
+		return 0, c.fail(ctx, "count", err)
 	}
 	return n, nil
 }
@@ -310,12 +251,19 @@ func (c *Collection) count(ctx context.Context, expr string) (n int, err error) 
 }
 
 // Flush implements [connector.Collection]. Reads are strongly consistent, and the server acknowledges a write when its log has
-// it: there is nothing to wait for. The server's own flush would only cut segments.
-func (c *Collection) Flush(ctx context.Context) error { return ctx.Err() }
-
-func (c *Collection) fail(what string, err error) error {
-	if ctxErr := context.Canceled; errors.Is(err, ctxErr) {
-		return fmt.Errorf("milvus: %s: %w", what, ctxErr)
+// it: there is nothing to wait for. The server's own flush would only cut segments, which it does by itself. But Milvus Lite
+// searches what is not in a segment without an index: it is told to make one when much was written.
+func (c *Collection) Flush(ctx context.Context) error {
+	if !c.server.lite || c.written.Load() < sealRows {
+		return ctx.Err()
 	}
-	return fmt.Errorf("milvus: %s: %s: %w", c.name, what, remote.GRPC(context.Background(), err))
+	c.written.Store(0)
+	if err := c.server.write(func() error { return c.server.Flush(ctx, c.name, true) }); err != nil {
+		return c.fail(ctx, "flush", err)
+	}
+	return nil
+}
+
+func (c *Collection) fail(ctx context.Context, what string, err error) error {
+	return fmt.Errorf("milvus: %s: %s: %w", c.name, what, remote.GRPC(ctx, err))
 }

@@ -1,6 +1,7 @@
 package milvus
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -14,12 +15,11 @@ import (
 func (c *Collection) expression(filter connector.Filter) (expr string, ok bool) {
 	var parts []string
 	for _, cond := range filter {
-		part := ""
-		switch own := c.recordColumn(cond.Field); own {
-		case "":
+		var part string
+		if column := c.recordColumn(cond.Field); column != "" {
+			part = recordExpression(column, cond)
+		} else {
 			part = anyTerm(escapeAll(payload.ConditionTerms(cond)))
-		default:
-			part = recordExpression(own, cond)
 		}
 		if part == "" {
 			return "", false
@@ -86,15 +86,7 @@ func escapeAll(terms []string) []string {
 
 // plain says whether a record field's value can stand in an expression and is whole in its field.
 func plain(field, value string) bool {
-	if strings.IndexFunc(value, hostile) >= 0 {
-		return false
-	}
-	for _, f := range visible() {
-		if f.own == field {
-			return len(value) <= f.limit
-		}
-	}
-	return true
+	return strings.IndexFunc(value, hostile) < 0 && len(value) <= limitOf(field)
 }
 
 // recordTerm is the term of a record field's value that is not plain.
@@ -102,3 +94,23 @@ func recordTerm(field, value string) string {
 	terms := payload.ConditionTerms(connector.Condition{Field: field, Values: []any{value}})
 	return "@" + escape(terms[0]) // a string has a term
 }
+
+// escape spells a filter term without the characters that mean something in an expression, and without the "@" with which the
+// terms of record fields start.
+func escape(term string) string {
+	term = strings.ToValidUTF8(term, "\ufffd")
+	if strings.IndexFunc(term, hostile) < 0 && !strings.ContainsAny(term, "%@") {
+		return term
+	}
+	var b strings.Builder
+	for _, r := range term {
+		if hostile(r) || r == '%' || r == '@' {
+			fmt.Fprintf(&b, "%%%02x", r) // all of them are ASCII
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func hostile(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\'' || r == '\\' }

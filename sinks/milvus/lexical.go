@@ -14,14 +14,21 @@ import (
 	"github.com/kbsync/kbsync/internal/sparse"
 )
 
-// The inverse document frequency is the part of BM25 that this side has to know. How many documents hold a term is counted by a
-// search for the term alone: exactly up to exactTerms, and beyond by a sample of sampleRows points, which the ids (random by
-// their making) give for a range of them. Both are kept for a minute.
-const (
-	exactTerms = 1000
-	sampleRows = 4096
-	idfLife    = time.Minute
-)
+// idfLife is how long a number of documents is used again.
+const idfLife = time.Minute
+
+// effort is how many hits a count may cost. The inverse document frequency is the part of BM25 that this side has to know. How
+// many documents hold a term is counted by a search for the term alone: exactly up to a number of hits, and beyond by a sample
+// of the points, which the ids (random by their making) give for a range of them.
+type effort struct{ exact, sample int }
+
+// effort is smaller for Milvus Lite, which takes half a millisecond for each hit.
+func (s *server) effort() effort {
+	if s.lite {
+		return effort{exact: 64, sample: 512}
+	}
+	return effort{exact: 1000, sample: 4096}
+}
 
 // idf is a number of documents, and until when it may be used.
 type idf struct {
@@ -131,11 +138,11 @@ func (c *Collection) weigh(ctx context.Context, question sparse.Vector) (sparse.
 // documents counts the documents that hold each of the terms.
 func (c *Collection) documents(ctx context.Context, terms []uint32, total int) (map[uint32]float64, error) {
 	out := map[uint32]float64{}
-	frequent := terms
+	frequent, cost := terms, c.server.effort()
 	for _, step := range []struct {
 		limit int
 		share float64
-	}{{exactTerms, 1}, {maxHits, float64(sampleRows) / float64(max(total, sampleRows))}} {
+	}{{cost.exact, 1}, {maxHits, float64(cost.sample) / float64(max(total, cost.sample))}} {
 		if len(frequent) == 0 {
 			break
 		}
@@ -153,7 +160,7 @@ func (c *Collection) documents(ctx context.Context, terms []uint32, total int) (
 		}
 		var more []uint32
 		for i, r := range results {
-			out[frequent[i]] = float64(len(r)) / step.share
+			out[frequent[i]] = max(out[frequent[i]], float64(len(r))/step.share)
 			if len(r) == step.limit {
 				more = append(more, frequent[i])
 			}

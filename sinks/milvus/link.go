@@ -208,7 +208,7 @@ func statusError(ctx context.Context, s *commonpb.Status) error {
 // serverError is a failure that the server reports in its answer.
 type serverError struct {
 	code   int32
-	old    commonpb.ErrorCode
+	old    commonpb.ErrorCode //nolint:staticcheck // see intercept
 	reason string
 }
 

@@ -52,6 +52,15 @@ type textField struct {
 	limit int
 }
 
+func limitOf(own string) int {
+	for _, f := range visible() {
+		if f.own == own {
+			return f.limit
+		}
+	}
+	return maxVarChar
+}
+
 func numeric() []string { return []string{"page", "chunk_index"} }
 
 // fieldNames resolves the key fields.

@@ -53,7 +53,7 @@ func (c *Collection) Search(ctx context.Context, q connector.Query) ([]connector
 	}
 	ranked, err := c.rank(ctx, q, expr)
 	if err != nil {
-		return nil, c.fail("search", err)
+		return nil, c.fail(ctx, "search", err)
 	}
 	ranked = ranked[:min(q.K, len(ranked))]
 	ids := make([]string, len(ranked))
@@ -63,7 +63,7 @@ func (c *Collection) Search(ctx context.Context, q connector.Query) ([]connector
 	}
 	points, err := c.records(ctx, ids)
 	if err != nil {
-		return nil, c.fail("search", err)
+		return nil, c.fail(ctx, "search", err)
 	}
 	hits := make([]connector.Hit, len(points))
 	for i, p := range points {

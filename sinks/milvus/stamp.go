@@ -22,7 +22,7 @@ var _ connector.Stamper = (*Collection)(nil)
 func (c *Collection) Stamp(ctx context.Context) (string, error) {
 	d, err := c.described(ctx)
 	if err != nil {
-		return "", c.fail("stamp", err)
+		return "", c.fail(ctx, "stamp", err)
 	}
 	return d.Properties[propertyStamp], nil
 }
@@ -30,7 +30,7 @@ func (c *Collection) Stamp(ctx context.Context) (string, error) {
 // SetStamp implements [connector.Stamper].
 func (c *Collection) SetStamp(ctx context.Context, stamp string) error {
 	if err := c.server.write(func() error { return c.server.AlterCollection(ctx, c.name, property{propertyStamp, stamp}) }); err != nil {
-		return c.fail("stamp", err)
+		return c.fail(ctx, "stamp", err)
 	}
 	return nil
 }
