@@ -142,7 +142,7 @@ func (r *rig) exact() {
 	fresh.sync()
 	got, want := canonical(r.tb, r.export()), canonical(r.tb, fresh.export())
 	if diff := firstDifference(got, want); diff != "" {
-		r.tb.Fatalf("the sink differs from a fresh sync (%d records, want %d): %.1500s", len(got), len(want), diff)
+		r.tb.Fatalf("the sink differs from a fresh sync (%d records, want %d): %.3000s", len(got), len(want), diff)
 	}
 }
 

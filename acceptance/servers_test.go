@@ -342,6 +342,36 @@ func serverLife(t *testing.T, s *started) {
 	r.exact()
 	r.drift(t)
 	r.exact()
+
+	// The collection vanishes behind its back.
+	r.dropAll(t)
+	before = r.embeds.Load()
+	r.sync()
+	if n := r.embeds.Load() - before; n != 0 {
+		t.Errorf("a collection that vanished embedded %d texts", n)
+	}
+	r.exact()
+}
+
+// dropAll removes every generation, as a person at the database would.
+func (r *rig) dropAll(t *testing.T) {
+	t.Helper()
+	file := r.config()
+	plugin, _ := r.reg.Sinks.Get(file.Sink.Kind)
+	sink, err := plugin.Open(t.Context(), file.Sink.Config, connector.Env{Name: file.Name, Dir: file.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sink.Close() }()
+	schemas, err := sink.Generations(t.Context())
+	if err != nil || len(schemas) == 0 {
+		t.Fatalf("%d generations, %v", len(schemas), err)
+	}
+	for i := len(schemas) - 1; i >= 0; i-- {
+		if err := sink.Drop(t.Context(), schemas[i].Generation); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // sections is Markdown of n sections, each a chunk or more.

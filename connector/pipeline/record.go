@@ -180,7 +180,9 @@ func nonNil(s []connector.Span) []connector.Span {
 // payloadHash is the identity of all that a sink stores of a record beside its vector. The same record read back from a sink
 // has the same hash: values are compared in their JSON form, keys in order.
 func payloadHash(r *connector.Record) [16]byte {
-	b, err := json.Marshal(r)
+	plain := *r
+	plain.Spans, plain.ContextSpans = nonNil(r.Spans), nonNil(r.ContextSpans) // no list and an empty one are the same
+	b, err := json.Marshal(plain)
 	if err != nil {
 		b = []byte(err.Error()) // metadata that JSON cannot hold never reach a sink: see checkMetadata
 	}

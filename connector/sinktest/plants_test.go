@@ -469,9 +469,14 @@ func recreate(b *broken) func(connector.Schema) (connector.Collection, error) {
 
 func pointPlants() map[string]func(*broken) {
 	return map[string]func(*broken){
-		"round trip: context is lost":        stored(func(p *connector.Point) { p.Context = "" }),
-		"round trip: parent is lost":         stored(func(p *connector.Point) { p.ParentID = "" }),
-		"round trip: spans are joined":       stored(func(p *connector.Point) { p.Spans = p.Spans[:min(1, len(p.Spans))] }),
+		"round trip: context is lost":  stored(func(p *connector.Point) { p.Context = "" }),
+		"round trip: parent is lost":   stored(func(p *connector.Point) { p.ParentID = "" }),
+		"round trip: spans are joined": stored(func(p *connector.Point) { p.Spans = p.Spans[:min(1, len(p.Spans))] }),
+		"round trip: empty spans are none": stored(func(p *connector.Point) {
+			if len(p.ContextSpans) == 0 {
+				p.ContextSpans = nil
+			}
+		}),
 		"round trip: context spans are lost": stored(func(p *connector.Point) { p.ContextSpans = nil }),
 		"round trip: embedded text changes":  stored(func(p *connector.Point) { p.EmbedText = strings.TrimSpace(p.EmbedText) + " " }),
 		"round trip: nil is dropped":         stored(func(p *connector.Point) { delete(p.Metadata, "nil") }),

@@ -151,6 +151,9 @@ func (e *env) same(got, want connector.Point) {
 	if g, w := spell(got.Record), spell(want.Record); g != w {
 		e.Errorf("the record came back changed:\ngot  %.600s\nwant %.600s", g, w)
 	}
+	if want.Spans != nil && got.Spans == nil || want.ContextSpans != nil && got.ContextSpans == nil {
+		e.Errorf("%s: an empty list of spans came back as none at all", want.ChunkID)
+	}
 	if (got.Vector == nil) != (want.Vector == nil) || len(got.Vector) != len(want.Vector) {
 		e.Errorf("%s: vector of %d dimensions, want %d", want.ChunkID, len(got.Vector), len(want.Vector))
 		return

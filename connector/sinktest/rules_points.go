@@ -24,9 +24,11 @@ func roundTrip(e *env) {
 		"map": map[string]any{"k": map[string]any{"deep": []any{1, "二"}}}, "键 with space.and'quotes\"": "v", "chunk_index": 3,
 	}
 	bare := connector.Point{Vector: e.vector(2), Record: connector.Record{ChunkID: id(2), DocID: id(5), Source: "s", Path: "p"}}
-	e.upsert(c, full, bare)
-	e.wantSame(c, full, bare)
-	e.wantCount(c, 2)
+	empty := e.point(3)
+	empty.Spans, empty.ContextSpans, empty.Metadata = []connector.Span{}, []connector.Span{}, map[string]any{"headings": []string{}}
+	e.upsert(c, full, bare, empty)
+	e.wantSame(c, full, bare, empty)
+	e.wantCount(c, 3)
 	if got := e.fetch(c, false, id(1)); len(got) != 1 || got[0].Vector != nil {
 		e.Errorf("Fetch without vectors gave %d points, or a vector", len(got))
 	}

@@ -174,6 +174,9 @@ func installed(name string) bool {
 	case "opensearch":
 		probe = filepath.Join("opensearch", "plugins", "opensearch-knn")
 	}
+	if _, ok := shareddata.Find(); name == "qdrant-double" && !ok {
+		return false // its program lies beside the data
+	}
 	_, err := os.Stat(filepath.Join(dir, probe))
 	return err == nil
 }
