@@ -9,6 +9,7 @@ import (
 	pb "github.com/qdrant/go-client/qdrant"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 type collection struct {
@@ -47,13 +48,19 @@ func (s *Server) Create(_ context.Context, r *pb.CreateCollection) (*pb.Collecti
 	case s.aliases[name] != "":
 		return nil, invalid("Can't create collection with name %s. Alias with the same name already exists", name)
 	}
-	hnsw := &pb.HnswConfigDiff{M: pb.PtrOf(uint64(16))}
+	hnsw := &pb.HnswConfigDiff{M: pb.PtrOf(uint64(16)), EfConstruct: pb.PtrOf(uint64(100)), FullScanThreshold: pb.PtrOf(uint64(10_000))}
 	if m := r.GetHnswConfig(); m != nil && m.M != nil {
 		hnsw.M = m.M
 	}
-	config := &pb.CollectionConfig{HnswConfig: hnsw, Metadata: r.GetMetadata(), Params: &pb.CollectionParams{
-		VectorsConfig: r.GetVectorsConfig(), SparseVectorsConfig: r.GetSparseVectorsConfig(), ShardNumber: 1,
-	}}
+	config := &pb.CollectionConfig{
+		HnswConfig: hnsw, Metadata: r.GetMetadata(),
+		Params: &pb.CollectionParams{
+			VectorsConfig: r.GetVectorsConfig(), SparseVectorsConfig: r.GetSparseVectorsConfig(), ShardNumber: 1, ReplicationFactor: pb.PtrOf(uint32(1)),
+		},
+		// The Python client does not read an answer without these.
+		OptimizerConfig: &pb.OptimizersConfigDiff{DeletedThreshold: pb.PtrOf(0.2), VacuumMinVectorNumber: pb.PtrOf(uint64(1000)), DefaultSegmentNumber: pb.PtrOf(uint64(0)), FlushIntervalSec: pb.PtrOf(uint64(5))},
+		WalConfig:       &pb.WalConfigDiff{WalCapacityMb: pb.PtrOf(uint64(32)), WalSegmentsAhead: pb.PtrOf(uint64(0))},
+	}
 	if s.Old {
 		config.Metadata = nil
 	}
@@ -69,9 +76,12 @@ func (s *Server) Update(_ context.Context, r *pb.UpdateCollection) (*pb.Collecti
 	if err != nil {
 		return nil, err
 	}
-	next := &pb.CollectionConfig{Params: c.config.GetParams(), HnswConfig: c.config.GetHnswConfig(), Metadata: maps.Clone(c.config.GetMetadata())}
+	next, ok := proto.Clone(c.config).(*pb.CollectionConfig) // the old one may be on its way in an answer
+	if !ok {
+		return nil, status.Error(codes.Internal, "a clone of another type")
+	}
 	if m := r.GetHnswConfig(); m != nil && m.M != nil {
-		next.HnswConfig = &pb.HnswConfigDiff{M: m.M}
+		next.HnswConfig.M = m.M
 	}
 	if len(r.GetMetadata()) > 0 && !s.Old {
 		if next.Metadata == nil {
@@ -92,7 +102,7 @@ func (s *Server) Get(_ context.Context, r *pb.GetCollectionInfoRequest) (*pb.Get
 		return nil, err
 	}
 	return &pb.GetCollectionInfoResponse{Result: &pb.CollectionInfo{
-		Status: pb.CollectionStatus_Green, Config: c.config, PayloadSchema: maps.Clone(c.schema), PointsCount: pb.PtrOf(uint64(len(c.points))),
+		Status: pb.CollectionStatus_Green, OptimizerStatus: &pb.OptimizerStatus{Ok: true}, SegmentsCount: 1, Config: c.config, PayloadSchema: maps.Clone(c.schema), PointsCount: pb.PtrOf(uint64(len(c.points))),
 	}}, nil
 }
 

@@ -14,39 +14,67 @@ import (
 
 // matching are the ids of the points that a filter selects, ascending; none and an empty one select all. The caller holds the lock.
 func (p points) matching(c *collection, f *pb.Filter) ([]pointID, error) {
-	for _, condition := range slices.Concat(f.GetMust(), f.GetMustNot()) {
-		field := condition.GetField().GetKey()
-		if _, indexed := c.schema[field]; p.Strict && field != "" && !indexed {
-			return nil, status.Errorf(codes.InvalidArgument, "Bad request: Index required but not found for \"%s\" of one of the following types: [keyword]", field)
-		}
-		if condition.GetField() == nil && condition.GetHasId() == nil {
-			return nil, status.Errorf(codes.Unimplemented, "a condition of type %T", condition.GetConditionOneOf())
-		}
+	if err := p.check(c, f); err != nil {
+		return nil, err
 	}
 	ids := slices.SortedFunc(maps.Keys(c.points), compareIDs)
-	return slices.DeleteFunc(ids, func(id pointID) bool {
-		no := func(condition *pb.Condition) bool { return !meets(c.points[id], id, condition) }
-		yes := func(condition *pb.Condition) bool { return meets(c.points[id], id, condition) }
-		return slices.ContainsFunc(f.GetMust(), no) || slices.ContainsFunc(f.GetMustNot(), yes)
-	}), nil
+	return slices.DeleteFunc(ids, func(id pointID) bool { return !selects(f, c.points[id], id) }), nil
+}
+
+// check refuses conditions that are not imitated, and in strict mode those without an index.
+func (p points) check(c *collection, f *pb.Filter) error {
+	for _, condition := range slices.Concat(f.GetMust(), f.GetShould(), f.GetMustNot()) {
+		field := condition.GetField().GetKey()
+		if _, indexed := c.schema[field]; p.Strict && field != "" && !indexed {
+			return status.Errorf(codes.InvalidArgument, "Bad request: Index required but not found for \"%s\" of one of the following types: [keyword]", field)
+		}
+		if condition.GetField().GetMatch() == nil && condition.GetHasId() == nil && condition.GetFilter() == nil {
+			return status.Errorf(codes.Unimplemented, "a condition of type %T", condition.GetConditionOneOf())
+		}
+		if err := p.check(c, condition.GetFilter()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func selects(f *pb.Filter, m *point, id pointID) bool {
+	yes := func(condition *pb.Condition) bool { return meets(m, id, condition) }
+	no := func(condition *pb.Condition) bool { return !yes(condition) }
+	return !slices.ContainsFunc(f.GetMust(), no) && !slices.ContainsFunc(f.GetMustNot(), yes) &&
+		(len(f.GetShould()) == 0 || slices.ContainsFunc(f.GetShould(), yes))
 }
 
 func meets(m *point, id pointID, c *pb.Condition) bool {
+	if nested := c.GetFilter(); nested != nil {
+		return selects(nested, m, id)
+	}
 	if has := c.GetHasId(); has != nil {
 		return slices.ContainsFunc(has.GetHasId(), func(want *pb.PointId) bool {
 			parsed, err := parseID(want)
 			return err == nil && parsed == id
 		})
 	}
-	match := c.GetField().GetMatch()
-	want := match.GetKeywords().GetStrings()
-	if _, one := match.GetMatchValue().(*pb.Match_Keyword); one {
-		want = []string{match.GetKeyword()}
-	}
 	for _, v := range at(m.payload, strings.Split(c.GetField().GetKey(), ".")) {
-		if _, isText := v.GetKind().(*pb.Value_StringValue); isText && slices.Contains(want, v.GetStringValue()) {
+		if matches(v, c.GetField().GetMatch()) {
 			return true
 		}
+	}
+	return false
+}
+
+// matches compares by type, as the server does.
+func matches(v *pb.Value, match *pb.Match) bool {
+	switch k := v.GetKind().(type) {
+	case *pb.Value_StringValue:
+		_, one := match.GetMatchValue().(*pb.Match_Keyword)
+		return one && match.GetKeyword() == k.StringValue || slices.Contains(match.GetKeywords().GetStrings(), k.StringValue)
+	case *pb.Value_IntegerValue:
+		_, one := match.GetMatchValue().(*pb.Match_Integer)
+		return one && match.GetInteger() == k.IntegerValue || slices.Contains(match.GetIntegers().GetIntegers(), k.IntegerValue)
+	case *pb.Value_BoolValue:
+		_, one := match.GetMatchValue().(*pb.Match_Boolean)
+		return one && match.GetBoolean() == k.BoolValue
 	}
 	return false
 }
