@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,7 @@ func runFaults(t *testing.T, lite, full *servers.Server) {
 	each(t, lite, full, "hostile filters", hostileFilters)
 	each(t, lite, full, "in place", inPlace)
 	each(t, lite, full, "database", database)
+	each(t, lite, full, "presets", presets)
 	if lite != nil {
 		each(t, lite, nil, "frequencies", frequencies)
 		each(t, lite, nil, "killed", func(t *testing.T, c Config) { killed(t, c, lite) })
@@ -544,5 +546,45 @@ func killed(t *testing.T, conf Config, srv *servers.Server) {
 	hits, err := c.Search(t.Context(), connector.Query{Mode: connector.ModeDense, Vector: vector(5), K: 1})
 	if err != nil || len(hits) != 1 || hits[0].ChunkID != id(5) {
 		t.Errorf("%d hits, %v", len(hits), err)
+	}
+}
+
+// presets: the fields bear the names that Python packages read, and everything works under them.
+func presets(t *testing.T, conf Config) {
+	ctx := t.Context()
+	for preset, want := range map[string][]string{"langchain": {"pk", "text", "vector"}, "llamaindex": {"id", "text", "embedding", "doc_id"}} {
+		conf := conf
+		conf.Collection += preset
+		conf.Fields.Preset = preset
+		t.Cleanup(func() { forget(t, conf) })
+		s := opened(t, conf)
+		c := made(t, s)
+		p := point(1, "one 一")
+		upsert(t, c, p)
+		d, err := c.described(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range want {
+			if !slices.ContainsFunc(d.Schema.Fields, func(f *entity.Field) bool { return f.Name == name }) {
+				t.Errorf("%s: no field %s", preset, name)
+			}
+		}
+		for _, mode := range s.Capabilities().Modes {
+			hits, err := c.Search(ctx, connector.Query{Mode: mode, Vector: vector(1), Text: "一", K: 1, Filter: connector.Filter{{Field: "chunk_id", Values: []any{id(1)}}}})
+			if err != nil || len(hits) != 1 || hits[0].Content != p.Content {
+				t.Errorf("%s: %s search: %v, %v", preset, mode, hits, err)
+			}
+		}
+		n := 0
+		for _, err := range c.Scan(ctx, true) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != 1 {
+			t.Errorf("%s: scan of %d points", preset, n)
+		}
 	}
 }
