@@ -16,11 +16,14 @@ import (
 	"github.com/kbsync/kbsync/internal/payload"
 )
 
-// Upsert implements [connector.Collection].
+// Upsert implements [connector.Collection]. Before it writes it sees that the class is still the one that was opened: the server
+// would make another one.
 func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error {
 	if err := ctx.Err(); err != nil || len(points) == 0 {
 		return err
 	}
+	ready := make(chan error, 1)
+	go func() { ready <- c.check(ctx) }() // while the points are encoded
 	failed := map[int]error{}
 	last := make(map[string]int, len(points)) // of equal ids the last one is stored
 	for i := range points {
@@ -36,10 +39,12 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 			objects, index = append(objects, object), append(index, i)
 		}
 	}
-	if len(objects) > 0 {
-		if err := c.write(ctx, objects, func(n int, err error) { failed[index[n]] = err }); err != nil {
-			return c.wrap("upsert", err)
-		}
+	err := <-ready
+	if err == nil && len(objects) > 0 {
+		err = c.write(ctx, objects, func(n int, err error) { failed[index[n]] = err })
+	}
+	if err != nil {
+		return c.wrap("upsert", err)
 	}
 	if len(failed) > 0 {
 		return c.wrap("upsert", &connector.BatchError{Items: failed})
@@ -47,12 +52,9 @@ func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error
 	return nil
 }
 
-// write sends objects to the class if that is still the one that was opened, and looks again afterwards: if it was deleted
-// meanwhile, the server has made another one by auto-schema, and nothing of this batch is where it should be.
+// write sends objects, and looks afterwards whether the class is still the one that was opened: if it was deleted meanwhile, the
+// server has made another one by auto-schema, and nothing of this batch is where it should be.
 func (c *Collection) write(ctx context.Context, objects []*pb.BatchObject, refused func(int, error)) error {
-	if err := c.check(ctx); err != nil {
-		return err
-	}
 	failed, err := c.send(ctx, objects)
 	if err != nil {
 		return err
@@ -82,7 +84,7 @@ func (c *Collection) send(ctx context.Context, objects []*pb.BatchObject) (map[i
 func (c *Collection) object(id string) *pb.BatchObject {
 	return &pb.BatchObject{
 		Uuid: id, Collection: c.class, Tenant: c.sink.config.Tenant,
-		Properties: &pb.BatchObject_Properties{NonRefProperties: &structpb.Struct{Fields: map[string]*structpb.Value{}}},
+		Properties: &pb.BatchObject_Properties{NonRefProperties: &structpb.Struct{Fields: make(map[string]*structpb.Value, 20)}},
 	}
 }
 
