@@ -80,7 +80,7 @@ func TestUnfinishedWrites(t *testing.T) {
 
 // TestLostAnswer: the batch was stored though the caller sees an error, or a deadline; sending it again is exact.
 func TestLostAnswer(t *testing.T) {
-	server, _, c := rig(t, 0, func(c *Config) { c.Timeout = 300 * time.Millisecond })
+	server, _, c := rig(t, 0, nil)
 	server.After = func(ctx context.Context, method string, n int) error {
 		switch {
 		case method == "Upsert" && n == 1:
@@ -92,11 +92,15 @@ func TestLostAnswer(t *testing.T) {
 		return nil
 	}
 	wantClass(t, "cut", c.Upsert(t.Context(), testPoints(20)), connector.ClassTransient)
-	wantClass(t, "deadline", c.Upsert(t.Context(), testPoints(20)), connector.ClassTransient)
-	if err := c.Upsert(t.Context(), testPoints(20)); err != nil {
+	wantCount(t, c, 20)
+	hasty := openAt(t, server.Addr(), "books", func(c *Config) { c.Timeout = 300 * time.Millisecond })
+	defer func() { _ = hasty.Close() }()
+	impatient := &Collection{sink: hasty, name: c.name, schema: c.schema}
+	wantClass(t, "deadline", impatient.Upsert(t.Context(), testPoints(25)), connector.ClassTransient)
+	if err := c.Upsert(t.Context(), testPoints(25)); err != nil {
 		t.Fatal(err)
 	}
-	wantCount(t, c, 20)
+	wantCount(t, c, 25)
 }
 
 // TestPartOfABatch: the server refuses one point after it has stored the others. The error says so, and nothing is believed.
