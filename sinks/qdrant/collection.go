@@ -87,28 +87,59 @@ func (c *Collection) describe(ctx context.Context) (*described, error) {
 }
 
 // Upsert implements [connector.Collection]. The server stores a batch in parts even when it answers with an error, so after
-// one each point is old or new; what is wrong with a point is therefore found here, before anything is sent.
+// one each point is old or new; what is wrong with a point is therefore found here, before its request is sent. Requests go one
+// after another, and while one is under way the next is made.
 func (c *Collection) Upsert(ctx context.Context, points []connector.Point) error {
 	failed := map[int]error{}
-	at := make(map[string]int, len(points))
-	structs := make([]sized, 0, len(points))
-	for i := range points {
+	requests, done := make(chan []sized, 1), make(chan error, 1)
+	go func() {
+		var err error
+		for request := range requests {
+			if err == nil {
+				err = c.write(ctx, request)
+			}
+		}
+		done <- err
+	}()
+	for part := range slices.Chunk(indexes(len(points)), c.sink.config.perRequest()) {
+		requests <- c.encodeAll(points, part, failed)
+	}
+	close(requests)
+	if err := <-done; err != nil {
+		return fmt.Errorf("qdrant: upsert into %s: %w", c.name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return batchError(failed)
+}
+
+func indexes(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// encodeAll makes the points of these indexes, of several with one id the last; what is wrong with one is noted in failed.
+func (c *Collection) encodeAll(points []connector.Point, part []int, failed map[int]error) []sized {
+	at := make(map[string]int, len(part))
+	out := make([]sized, 0, len(part))
+	for _, i := range part {
 		p, err := c.encode(&points[i])
 		if err != nil {
 			failed[i] = err
 			continue
 		}
 		if n, twice := at[points[i].ChunkID]; twice {
-			structs[n] = p
+			out[n] = p
 			continue
 		}
-		at[points[i].ChunkID] = len(structs)
-		structs = append(structs, p)
+		at[points[i].ChunkID] = len(out)
+		out = append(out, p)
 	}
-	if err := c.write(ctx, structs); err != nil {
-		return fmt.Errorf("qdrant: upsert into %s: %w", c.name, err)
-	}
-	return batchError(failed)
+	return out
 }
 
 // write stores points, in requests of at most maxRequest bytes unless a single point is larger.

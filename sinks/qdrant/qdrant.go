@@ -60,6 +60,14 @@ func (c *Config) Validate() error {
 	return err
 }
 
+// perRequest is how many points a request has at most.
+func (c *Config) perRequest() int {
+	if c.Batch > 0 {
+		return c.Batch
+	}
+	return 500 // measured: 12,000 points of 384 dimensions a second, and no faster with 1,000
+}
+
 // Sink is a connection to one server. It connects with the first call.
 type Sink struct {
 	config Config
@@ -107,13 +115,9 @@ func Open(c Config, env connector.Env) (*Sink, error) {
 
 // Capabilities implements [connector.Sink].
 func (s *Sink) Capabilities() connector.SinkCapabilities {
-	items := s.config.Batch
-	if items == 0 {
-		items = 500 // measured: 12,000 points of 384 dimensions a second, and no faster with 1,000
-	}
 	return connector.SinkCapabilities{
-		MaxBatchItems: items,
-		MaxBatchBytes: 3 << 20, // as the engine estimates; Upsert divides by what a request really takes
+		MaxBatchItems: 2 * s.config.perRequest(), // Upsert makes one request while another is under way
+		MaxBatchBytes: 6 << 20,                   // as the engine estimates; Upsert divides by what a request really takes
 		MaxDimensions: 65_536,
 		Modes:         s.config.Modes(),
 		Distance:      s.config.Distance,
