@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -83,13 +84,18 @@ func asTheEngine(b *testing.B, s *Sink, c connector.Collection, points []connect
 	}
 }
 
-// BenchmarkUpsert compares a first load through the sink with bare loops over the same client, COPY and INSERT … ON CONFLICT in the
+// BenchmarkUpsert (50,000 points, or KBSYNC_BENCH_POINTS) compares a first load through the sink with bare loops over the same client, COPY and INSERT … ON CONFLICT in the
 // best batch size found, followed by the same statements that make the indexes. One writes the same rows into the same table, its
 // values made beforehand; the other one knows a table of id, text, metadata and vector with an HNSW index, and no words.
 func BenchmarkUpsert(b *testing.B) {
 	n := 50_000
 	if testing.Short() {
 		n = 5_000
+	}
+	if env := os.Getenv("KBSYNC_BENCH_POINTS"); env != "" {
+		if _, err := fmt.Sscan(env, &n); err != nil {
+			b.Fatal(err)
+		}
 	}
 	points := benchPoints(n)
 	p := start(b)

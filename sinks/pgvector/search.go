@@ -3,7 +3,6 @@ package pgvector
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 	vector "github.com/pgvector/pgvector-go"
@@ -11,7 +10,6 @@ import (
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/fusion"
 	"github.com/kbsync/kbsync/internal/payload"
-	"github.com/kbsync/kbsync/internal/sparse"
 )
 
 // Search implements [connector.Collection].
@@ -168,101 +166,6 @@ func (s *search) ranked(ctx context.Context, sql string, args []any) ([]fusion.R
 	})
 	fusion.Sort(out)
 	return out, err
-}
-
-// lexical ranks by BM25: the frequency's half stands in the table, the rarity's half is counted for each question.
-func (s *search) lexical(ctx context.Context, question string) ([]fusion.Ranked, error) {
-	words := questionWords(question)
-	if len(words) == 0 {
-		return nil, nil
-	}
-	weights, candidates, err := s.weigh(ctx, words)
-	if err != nil || len(weights) == 0 {
-		return nil, err
-	}
-	l := s.c.layout
-	where, args := l.where(s.filter, []any{vector.NewSparseVectorFromMap(weights, sparseDimensions), candidates})
-	// A word beyond the 16,000 heaviest of a long text has no weight there; its point is found all the same, as the last.
-	rows, err := s.conn.Query(ctx, fmt.Sprintf("SELECT %[1]s::text, greatest(-(%[2]s <#> $1), 1e-6) AS score FROM %[3]s WHERE %[4]s && $2::int[]%[5]s ORDER BY score DESC, %[1]s LIMIT %[6]d",
-		l.id(), colWeights, s.table, colWords, where, s.n), args...)
-	if err != nil {
-		return nil, err
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r fusion.Ranked, err error) {
-		err = row.Scan(&r.ID, &r.Score)
-		return r, err
-	})
-	fusion.Sort(out)
-	return out, err
-}
-
-func questionWords(question string) []int32 {
-	var out []int32
-	seen := map[int32]bool{}
-	for _, index := range sparse.Query(question).Indices {
-		if w := fold(index); !seen[w] {
-			seen[w] = true
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// manyPoints is the number of points from which words that more than half of them hold make no candidates, if others do.
-const manyPoints = 10_000
-
-// weigh gives each word of the question that occurs its inverse document frequency, and those that candidates must hold one of.
-func (s *search) weigh(ctx context.Context, words []int32) (weights map[int32]float32, candidates []int32, err error) {
-	rows, err := s.conn.Query(ctx, fmt.Sprintf("SELECT w, (SELECT count(*) FROM %s WHERE %s @> ARRAY[w]) FROM unnest($1::int[]) AS w", s.table, colWords), words)
-	if err != nil {
-		return nil, nil, err
-	}
-	found := map[int32]float64{}
-	for rows.Next() {
-		var w int32
-		var n int64
-		if err := rows.Scan(&w, &n); err != nil {
-			rows.Close()
-			return nil, nil, err
-		}
-		if n > 0 {
-			found[w] = float64(n)
-		}
-	}
-	if err := rows.Err(); err != nil || len(found) == 0 {
-		return nil, nil, err
-	}
-	points, err := s.points(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	weights = make(map[int32]float32, len(found))
-	for w, n := range found {
-		points = max(points, n)
-		weights[w] = float32(math.Log(1 + (points-n+0.5)/(n+0.5)))
-	}
-	var rare, all []int32
-	for w, n := range found {
-		all = append(all, w)
-		if n <= points/2 {
-			rare = append(rare, w)
-		}
-	}
-	if points >= manyPoints && len(rare) > 0 {
-		return weights, rare, nil
-	}
-	return weights, all, nil
-}
-
-// points is the number of points; of many an estimate will do.
-func (s *search) points(ctx context.Context) (float64, error) {
-	var n float64
-	err := s.conn.QueryRow(ctx, "SELECT reltuples FROM pg_class WHERE oid = $1", s.c.oid).Scan(&n)
-	if err != nil || n >= manyPoints {
-		return n, err
-	}
-	err = s.conn.QueryRow(ctx, fmt.Sprintf("SELECT count(*) FROM %s WHERE %s IS NOT NULL", s.table, colWords)).Scan(&n)
-	return n, err
 }
 
 // read completes the best with their records.
