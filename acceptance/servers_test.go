@@ -49,6 +49,9 @@ func backends() []backend {
 		{name: "chroma", server: "chroma", line: func(addr, _, collection string) string {
 			return fmt.Sprintf("sink: { chroma: { address: %q, collection: %s } }", "http://"+addr, collection)
 		}},
+		{name: "opensearch", server: "opensearch", line: func(addr, _, collection string) string {
+			return fmt.Sprintf("sink: { opensearch: { address: %q, collection: %s } }", "http://"+addr, collection)
+		}},
 	}
 }
 

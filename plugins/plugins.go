@@ -14,6 +14,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/sinks/chroma"
 	"github.com/kbsync/kbsync/sinks/milvus"
+	"github.com/kbsync/kbsync/sinks/opensearch"
 	"github.com/kbsync/kbsync/sinks/pgvector"
 	"github.com/kbsync/kbsync/sinks/qdrant"
 	"github.com/kbsync/kbsync/sinks/sqlite"
@@ -59,6 +60,7 @@ func Registry() (*connector.Registry, error) {
 			milvus.Plugin(),
 			pgvector.Plugin(),
 			chroma.Plugin(),
+			opensearch.Plugin(),
 		),
 	)
 }

