@@ -199,17 +199,20 @@ func TestDenied(t *testing.T) {
 
 func TestTimeoutAndTerminated(t *testing.T) {
 	p := start(t)
-	s := p.sink(t, func(c *Config) { c.Timeout = time.Second })
+	s := p.sink(t)
 	c := create(t, s, "g1", 8)
+	hasty := p.sink(t, func(c *Config) { c.Collection, c.Timeout = s.config.Collection, time.Second })
 	conn, err := pgx.Connect(t.Context(), p.url())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // a test's connection
+	blocked := &Collection{sink: hasty, layout: c.layout, oid: c.oid, meta: c.meta}
+	blocked.name.Store(c.name.Load())
 	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE "+quote("public", s.live())+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
-	wantClass(t, "an answer that does not come", c.Upsert(t.Context(), testPoints(0, 1, 8)), connector.ClassTransient)
+	wantClass(t, "an answer that does not come", blocked.Upsert(t.Context(), testPoints(0, 1, 8)), connector.ClassTransient)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := c.Upsert(ctx, testPoints(0, 1, 8)); !errors.Is(err, context.DeadlineExceeded) {
