@@ -3,9 +3,11 @@ package acceptance
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -121,9 +123,12 @@ func TestServers(t *testing.T) {
 	})
 	for _, name := range names {
 		t.Run("life/"+name, func(t *testing.T) { serverLife(t, all[name]) })
+		t.Run("twice/"+name, func(t *testing.T) { serverTwice(t, all[name]) })
 		t.Run("generations/"+name, func(t *testing.T) { serverGenerations(t, all[name]) })
 		if all[name].backend.server != "" {
 			t.Run("connections/"+name, func(t *testing.T) { serverConnections(t, all[name]) })
+			t.Run("adopt/"+name, func(t *testing.T) { serverAdopt(t, all[name]) })
+			t.Run("memory/"+name, func(t *testing.T) { serverMemory(t, all[name]) })
 			t.Run("crash/"+name, func(t *testing.T) { serverCrash(t, all[name].backend) })
 		}
 	}
@@ -356,8 +361,8 @@ func serverLife(t *testing.T, s *started) {
 	r.exact()
 }
 
-// dropAll removes every generation, as a person at the database would.
-func (r *rig) dropAll(t *testing.T) {
+// openSink opens the configured sink by itself.
+func (r *rig) openSink(t *testing.T) connector.Sink {
 	t.Helper()
 	file := r.config()
 	plugin, _ := r.reg.Sinks.Get(file.Sink.Kind)
@@ -365,6 +370,13 @@ func (r *rig) dropAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sink
+}
+
+// dropAll removes every generation, as a person at the database would.
+func (r *rig) dropAll(t *testing.T) {
+	t.Helper()
+	sink := r.openSink(t)
 	defer func() { _ = sink.Close() }()
 	schemas, err := sink.Generations(t.Context())
 	if err != nil || len(schemas) == 0 {
@@ -551,6 +563,121 @@ func serverConnections(t *testing.T, s *started) {
 			r.sync()
 			r.exact()
 		})
+	}
+}
+
+// twice sends every write a second time, as a client does whose answer was lost on the way.
+type twice struct{ connector.Sink }
+
+func (s twice) Create(ctx context.Context, schema connector.Schema) (connector.Collection, error) {
+	c, err := s.Sink.Create(ctx, schema)
+	return twiceCollection{c}, err
+}
+
+type twiceCollection struct{ connector.Collection }
+
+func (c twiceCollection) Upsert(ctx context.Context, p []connector.Point) error {
+	return errors.Join(c.Collection.Upsert(ctx, p), c.Collection.Upsert(ctx, p))
+}
+
+func (c twiceCollection) UpdatePayload(ctx context.Context, r []connector.Record) error {
+	return errors.Join(c.Collection.UpdatePayload(ctx, r), c.Collection.UpdatePayload(ctx, r))
+}
+
+func (c twiceCollection) Delete(ctx context.Context, ids []string) error {
+	return errors.Join(c.Collection.Delete(ctx, ids), c.Collection.Delete(ctx, ids))
+}
+
+// serverAdopt: what another program wrote to this database (here another pipeline) is taken over, and its texts are not embedded again.
+func serverAdopt(t *testing.T, s *started) {
+	addr, addr2 := s.addresses(t)
+	collection := s.collection()
+	other := newRig(t, "", s.line(addr, addr2, collection))
+	other.opts.RetryWait = 50 * time.Millisecond
+	for i := range 3 { // plain text: what is embedded is the content alone
+		other.write(fmt.Sprintf("%d.txt", i), paragraphs(fmt.Sprint(i), 12))
+	}
+	other.sync()
+	r := newRig(t, other.docs, s.sink(t))
+	r.yaml = strings.Replace(r.yaml, "name: "+pipelineName, "name: heir", 1)
+	content := "content"
+	if s.name == "chroma" {
+		content = "document"
+	}
+	rep, err := r.adopt(pipeline.AdoptOptions{Collection: collection, Content: content, Path: "path", Source: "docs"})
+	if err != nil || rep.Documents != 3 || rep.Checked == 0 || rep.Chunks != rep.Items || rep.BadVector+rep.NoText != 0 {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	r.embeds.Store(0)
+	r.sync()
+	if n := r.embeds.Load(); n != 0 {
+		t.Errorf("%d texts were embedded though their vectors were adopted", n)
+	}
+	r.exact()
+	other.exact()
+	if _, err := r.adopt(pipeline.AdoptOptions{Collection: "nowhere_at_all", Content: content, Source: "docs"}); err == nil {
+		t.Error("a collection that is not there was adopted")
+	}
+}
+
+// serverTwice: duplicated requests change nothing.
+func serverTwice(t *testing.T, s *started) {
+	r := newRig(t, "", s.sink(t))
+	r.opts.RetryWait = 50 * time.Millisecond
+	r.opts.WrapSink = func(s connector.Sink) connector.Sink { return twice{s} }
+	for i := range 3 {
+		r.write(fmt.Sprintf("%d.md", i), sections(i, 8))
+	}
+	r.sync()
+	r.exact()
+	r.write("1.md", "# New\n\n"+sections(1, 8))
+	r.remove("2.md")
+	r.sync()
+	r.exact()
+}
+
+// serverMemory: what the client holds does not grow with what was written.
+func serverMemory(t *testing.T, s *started) {
+	r := newRig(t, "", s.sink(t))
+	sink := r.openSink(t)
+	defer func() { _ = sink.Close() }()
+	caps := sink.Capabilities()
+	c, err := sink.Create(t.Context(), connector.Schema{Generation: "gmemory", Model: "m", Dimensions: 384, Distance: "cosine", Layout: caps.Layout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const batch, batches = 250, 16 // 4,000 points; a client that kept them would hold 10 MB more
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	var early int
+	for n := range batches {
+		if n == batches/4 {
+			early = heap()
+		}
+		points := make([]connector.Point, batch)
+		for i := range points {
+			text := fmt.Sprintf("Chunk %d of batch %d. 第%d块。", i, n, i) + strings.Repeat(" text", 100)
+			points[i] = connector.Point{Vector: make([]float32, 384), Record: connector.Record{ChunkID: connector.DocID("memory", fmt.Sprint(n), fmt.Sprint(i)).String(),
+				DocID: connector.DocID("memory", "d", fmt.Sprint(n)).String(), Source: "s", Path: "p", Content: text, EmbedText: text, ContentHash: connector.ContentHash(text),
+				Spans: []connector.Span{}, ContextSpans: []connector.Span{}, Metadata: map[string]any{"pipeline": "x", "chunk_index": i}}}
+			points[i].Vector[i], points[i].Vector[383] = 1, float32(n)
+		}
+		if err := c.Upsert(t.Context(), points); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - early; grown > 3<<20 {
+		t.Errorf("the client holds %d KB more after 4,000 points than after 1,000", grown>>10)
+	}
+	if n, err := c.Count(t.Context()); err != nil || n != batch*batches {
+		t.Errorf("%d points, %v", n, err)
+	}
+	if err := sink.Drop(t.Context(), "gmemory"); err != nil {
+		t.Error(err)
 	}
 }
 

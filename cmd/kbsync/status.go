@@ -52,6 +52,9 @@ func (a *app) showStatus(s *pipeline.Status) {
 	default:
 		a.printf("generation %s is live\n", s.Live)
 	}
+	for _, g := range s.Kept {
+		a.printf("generation %s is kept: kbsync rollback --to %s\n", g, g)
+	}
 	for _, f := range s.Failures {
 		a.printf("failed (%s): %s: %s: %s\n", f.Stage, f.Source, f.Path, f.Error)
 	}

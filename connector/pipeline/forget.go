@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -71,15 +72,18 @@ type Status struct {
 	Sources   map[string]int `json:"sources"`
 	Target    string         `json:"target"`
 	Live      string         `json:"generation"`
-	Building  string         `json:"building,omitempty"`
-	Model     string         `json:"model"`
-	Failures  []ErrorRow     `json:"failures"`
-	Runs      []ledger.Run   `json:"runs"`
+	// Kept are generations that were live before, the latest first: kbsync rollback returns to them.
+	Kept []string `json:"kept"`
+	// Building is a generation that is not complete.
+	Building string       `json:"building,omitempty"`
+	Model    string       `json:"model"`
+	Failures []ErrorRow   `json:"failures"`
+	Runs     []ledger.Run `json:"runs"`
 }
 
 // Status reads the ledger; the sink is only asked for its generations.
 func (p *Pipeline) Status(ctx context.Context) (*Status, error) {
-	s := &Status{Sources: map[string]int{}, Failures: []ErrorRow{}, Runs: []ledger.Run{}, Model: p.model.Identity(), Target: p.sink.Target().String()}
+	s := &Status{Sources: map[string]int{}, Kept: []string{}, Failures: []ErrorRow{}, Runs: []ledger.Run{}, Model: p.model.Identity(), Target: p.sink.Target().String()}
 	gens, err := p.sink.Generations(ctx)
 	if err != nil {
 		return nil, err
@@ -87,14 +91,16 @@ func (p *Pipeline) Status(ctx context.Context) (*Status, error) {
 	if len(gens) > 0 {
 		s.Live, s.Model = gens[0].Generation, gens[0].Model
 	}
-	if len(gens) > 1 {
-		s.Building = gens[1].Generation
-	}
 	l, err := p.openLedger(ctx, true)
 	if err != nil {
 		return s, missingLedger(err)
 	}
 	defer func() { _ = l.Close() }()
+	past, err := p.history(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	s.others(gens, past)
 	if s.Runs, err = l.Runs(ctx, 10); err != nil {
 		return nil, err
 	}
@@ -120,4 +126,18 @@ func (p *Pipeline) Status(ctx context.Context) (*Status, error) {
 		}
 	}
 	return s, nil
+}
+
+// others tells the generations that are kept from one that is being built.
+func (s *Status) others(gens []connector.Schema, past []string) {
+	for i, g := range gens {
+		switch {
+		case i == 0:
+		case slices.Contains(past, g.Generation):
+			s.Kept = append(s.Kept, g.Generation)
+		default:
+			s.Building = g.Generation
+		}
+	}
+	slices.SortFunc(s.Kept, func(a, b string) int { return slices.Index(past, a) - slices.Index(past, b) })
 }

@@ -2,6 +2,7 @@ package payload
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -207,6 +208,9 @@ func Terms(r *connector.Record) []string {
 		}
 	}
 	for key, v := range r.Metadata {
+		if recordField(key) {
+			continue
+		}
 		switch v := v.(type) {
 		case []any:
 			for _, e := range v {
@@ -232,6 +236,21 @@ func ConditionTerms(c connector.Condition) []string {
 		}
 	}
 	return out
+}
+
+// TermHash is a term as a number, where lists of numbers cost less than lists of strings: the first 63 bits of its SHA-256.
+func TermHash(term string) int64 {
+	sum := sha256.Sum256([]byte(term))
+	return int64(binary.BigEndian.Uint64(sum[:8]) >> 1) //nolint:gosec // 63 bits fit
+}
+
+// recordField says whether a condition on key means a field of the record.
+func recordField(key string) bool {
+	switch key {
+	case "source", "path", "doc_id", "chunk_id", "parent_id", "content_hash":
+		return true
+	}
+	return false
 }
 
 // RecordFields are the fields of a [connector.Condition] that stand in the record itself and not in its metadata.

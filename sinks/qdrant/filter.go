@@ -29,25 +29,31 @@ func (l *layout) filter(f connector.Filter) (filter *pb.Filter, ok bool) {
 
 // condition is nil for a condition that no point meets.
 func (l *layout) condition(c connector.Condition) *pb.Condition {
-	field, keywords := l.terms, payload.ConditionTerms(c)
-	if slices.Contains(payload.RecordFields(), c.Field) {
-		keywords = nil
-		for _, v := range c.Values {
-			if s, ok := v.(string); ok {
-				keywords = append(keywords, s)
-			}
+	if !slices.Contains(payload.RecordFields(), c.Field) {
+		var hashes []int64
+		for _, t := range payload.ConditionTerms(c) {
+			hashes = append(hashes, payload.TermHash(t))
 		}
-		if c.Field == "chunk_id" {
-			if ids := stored(keywords); len(ids) > 0 {
-				return pb.NewHasID(ids...)
-			}
+		if len(hashes) == 0 {
 			return nil
 		}
-		field = l.names[c.Field]
+		return pb.NewMatchInts(l.terms, hashes...)
+	}
+	var keywords []string
+	for _, v := range c.Values {
+		if s, ok := v.(string); ok {
+			keywords = append(keywords, s)
+		}
+	}
+	if c.Field == "chunk_id" {
+		if ids := stored(keywords); len(ids) > 0 {
+			return pb.NewHasID(ids...)
+		}
+		return nil
 	}
 	keywords = slices.DeleteFunc(keywords, func(s string) bool { return !utf8.ValidString(s) }) // nothing stored equals them
 	if len(keywords) == 0 {
 		return nil
 	}
-	return pb.NewMatchKeywords(field, keywords...)
+	return pb.NewMatchKeywords(l.names[c.Field], keywords...)
 }

@@ -80,12 +80,12 @@ type index struct {
 func (l *layout) indexes() []index {
 	out := make([]index, 0, 12)
 	for _, field := range []string{
-		l.docID, l.source, l.path, l.contentHash, l.parentID, l.terms,
+		l.docID, l.source, l.path, l.contentHash, l.parentID,
 		l.metadata + ".language", l.metadata + ".pipeline", l.metadata + ".section",
 	} {
 		out = append(out, index{field, pb.FieldType_FieldTypeKeyword})
 	}
-	for _, field := range []string{l.metadata + ".page", l.metadata + ".chunk_index"} {
+	for _, field := range []string{l.terms, l.metadata + ".page", l.metadata + ".chunk_index"} {
 		out = append(out, index{field, pb.FieldType_FieldTypeInteger})
 	}
 	return out

@@ -76,7 +76,7 @@ func (l *layout) fields(r *connector.Record) (out map[string]*pb.Value, size int
 		out[l.contextSpans] = spansValue(r.ContextSpans)
 	}
 	out[l.charCount], out[l.tokenCount] = pb.NewValueInt(int64(r.CharCount)), pb.NewValueInt(int64(r.TokenCount))
-	out[l.terms] = e.texts(payload.Terms(r))
+	out[l.terms] = e.hashes(payload.Terms(r))
 	return out, e.size + 2*perValue*(len(out)+len(r.Spans)+len(r.ContextSpans)), nil
 }
 
