@@ -63,7 +63,6 @@ type started struct {
 	parent *testing.T
 	once   sync.Once
 	server *servers.Server
-	skip   string
 }
 
 var collections atomic.Int64
@@ -672,6 +671,9 @@ func serverMemory(t *testing.T, s *started) {
 	}
 	if grown := heap() - early; grown > 3<<20 {
 		t.Errorf("the client holds %d KB more after 4,000 points than after 1,000", grown>>10)
+	}
+	if err := c.Flush(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if n, err := c.Count(t.Context()); err != nil || n != batch*batches {
 		t.Errorf("%d points, %v", n, err)

@@ -10,7 +10,7 @@ import (
 // echo is a server that sends back what it gets.
 func echo(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own listener
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func echo(t *testing.T) string {
 
 func exchange(t *testing.T, addr string, msg []byte) ([]byte, error) {
 	t.Helper()
-	c, err := net.Dial("tcp", addr) //nolint:noctx // a test of loopback
+	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -72,7 +73,7 @@ func Installed(tb testing.TB, name string) bool {
 // Restart starts the server on the same data and ports, after Kill or Stop.
 func (s *Server) Restart() {
 	s.tb.Helper()
-	cmd := exec.Command(filepath.Join(root(s.tb), "scripts", "servers.sh"), "start", s.Name, filepath.Join(s.dir, "data"), port(s.Addr), port(s.Addr2))
+	cmd := exec.CommandContext(context.Background(), filepath.Join(root(s.tb), "scripts", "servers.sh"), "start", s.Name, filepath.Join(s.dir, "data"), port(s.Addr), port(s.Addr2))
 	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stderr = os.Stderr
 	// The script's output is a file: a pipe would stay open as long as the server.

@@ -10,12 +10,12 @@ func TestKillAndRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := Start(t, name)
 			s.Kill()
-			if c, err := net.Dial("tcp", s.Addr); err == nil { //nolint:noctx // a test of loopback
+			if c, err := net.Dial("tcp", s.Addr); err == nil {
 				_ = c.Close()
 				t.Fatal("it answers after kill -9")
 			}
 			s.Restart()
-			c, err := net.Dial("tcp", s.Addr) //nolint:noctx // a test of loopback
+			c, err := net.Dial("tcp", s.Addr)
 			if err != nil {
 				t.Fatal(err)
 			}
