@@ -82,7 +82,9 @@ def llamaindex():
     elif database == "milvus":
         from llama_index.vector_stores.milvus import MilvusVectorStore
 
-        store = MilvusVectorStore(uri="http://" + addr, collection_name=collection, dim=len(vector), text_key="text", overwrite=False)
+        store = MilvusVectorStore(
+            uri="http://" + addr, collection_name=collection, dim=len(vector), text_key="text", overwrite=False, output_fields=["path", "doc_id", "source"]
+        )
     elif database == "pgvector":
         from llama_index.vector_stores.postgres import PGVectorStore
 
