@@ -17,10 +17,8 @@ import (
 
 const (
 	pageSize = 500
-	// efSearch is how many candidates a query holds, and exactCandidates how many where it shall be exact: Chroma searches
-	// its index alone, but holds as many candidates as results are asked for.
-	efSearch        = 512
-	exactCandidates = 2000
+	// efSearch is how many candidates a query holds.
+	efSearch = 512
 )
 
 // Collection is one generation. It is addressed by its id, which renames do not change.

@@ -3,6 +3,7 @@ package chroma
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/kbsync/kbsync/connector"
@@ -37,11 +38,14 @@ func (c *Collection) Search(ctx context.Context, q connector.Query) ([]connector
 		}
 		body["ids"] = known
 	}
-	n := q.K
 	if q.Exact {
-		n = max(4*q.K, exactCandidates)
+		ranked, err := c.rankAll(ctx, q.Vector, body)
+		if err != nil {
+			return nil, err
+		}
+		return c.hits(ctx, ranked, q.K)
 	}
-	for ; ; n *= 4 {
+	for n := q.K; ; n *= 4 {
 		body["n_results"] = n
 		ranked, err := c.rank(ctx, body)
 		if err != nil {
@@ -75,6 +79,62 @@ func (c *Collection) rank(ctx context.Context, body map[string]any) ([]connector
 	}
 	slices.SortFunc(out, compareHits)
 	return out, nil
+}
+
+// rankAll ranks everything that the filter lets through. The index is asked for all of it, and what it does not reach (a graph may lose
+// nodes) is compared here.
+func (c *Collection) rankAll(ctx context.Context, question []float32, body map[string]any) ([]connector.Hit, error) {
+	request := map[string]any{"include": []string{}}
+	for _, key := range []string{"where", "ids"} {
+		if v, ok := body[key]; ok {
+			request[key] = v
+		}
+	}
+	var all struct {
+		IDs []string `json:"ids"`
+	}
+	if err := c.call(ctx, "POST", "/get", request, &all); err != nil || len(all.IDs) == 0 {
+		return nil, err
+	}
+	body["n_results"] = len(all.IDs)
+	ranked, err := c.rank(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	reached := make(map[string]bool, len(ranked))
+	for i := range ranked {
+		reached[ranked[i].ChunkID] = true
+	}
+	missed := slices.DeleteFunc(all.IDs, func(id string) bool { return reached[id] })
+	for page := range slices.Chunk(missed, pageSize) {
+		got, err := c.get(ctx, page, true)
+		if err != nil {
+			return nil, err
+		}
+		for id, it := range got {
+			if len(it.vector) == len(question) {
+				ranked = append(ranked, connector.Hit{Score: c.similarity(question, it.vector), Point: connector.Point{Record: connector.Record{ChunkID: id}}})
+			}
+		}
+	}
+	slices.SortFunc(ranked, compareHits)
+	return ranked, nil
+}
+
+// similarity is what score makes of the server's distance.
+func (c *Collection) similarity(a, b []float32) float64 {
+	var dot, l2, na, nb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, l2, na, nb = dot+x*y, l2+(x-y)*(x-y), na+x*x, nb+y*y
+	}
+	switch c.schema.Distance {
+	case "dot":
+		return dot
+	case "l2":
+		return -math.Sqrt(l2)
+	}
+	return dot / math.Sqrt(na*nb)
 }
 
 // hits reads the records of the best k that are no store-only ones.
