@@ -75,7 +75,7 @@ func (c *Config) Validate() error {
 type Sink struct {
 	config Config
 	fields fields
-	client *client
+	client *remote.JSONClient
 }
 
 var (
@@ -188,7 +188,7 @@ func (s *Sink) create(ctx context.Context, schema connector.Schema) (entry, erro
 	}
 	e := entry{Name: name, Metadata: description(remote.NewMeta(schema), newKey)}
 	space := map[string]string{"cosine": "cosine", "dot": "ip", "l2": "l2"}[schema.Distance]
-	err = s.client.call(ctx, "POST", "", map[string]any{
+	err = s.client.Call(ctx, "POST", "", map[string]any{
 		"name": name, "metadata": e.Metadata, "configuration": map[string]any{"hnsw": map[string]any{"space": space, "ef_search": efSearch}},
 	}, &e)
 	if connector.ClassOf(err) == connector.ClassConflict {
@@ -247,7 +247,7 @@ func (s *Sink) Drop(ctx context.Context, generation string) error {
 		if s.live(e) && len(all) > 1 {
 			return connector.Errorf(connector.ClassConflict, "chroma: drop %q: it is the live one; promote another one first", generation)
 		}
-		if err := s.client.call(ctx, "DELETE", "/"+url.PathEscape(e.Name), nil, nil); err != nil && connector.ClassOf(err) != connector.ClassNotFound {
+		if err := s.client.Call(ctx, "DELETE", "/"+url.PathEscape(e.Name), nil, nil); err != nil && connector.ClassOf(err) != connector.ClassNotFound {
 			return fmt.Errorf("chroma: drop %q: %w", generation, err)
 		}
 	}
@@ -256,6 +256,6 @@ func (s *Sink) Drop(ctx context.Context, generation string) error {
 
 // Close closes idle connections.
 func (s *Sink) Close() error {
-	s.client.http.CloseIdleConnections()
+	s.client.Close()
 	return nil
 }

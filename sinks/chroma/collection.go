@@ -80,11 +80,11 @@ func (c *Collection) call(ctx context.Context, method, op string, body, out any)
 	case "":
 		op = "describe"
 	}
-	err := c.sink.client.call(ctx, method, path, body, out)
+	err := c.sink.client.Call(ctx, method, path, body, out)
 	// A read looks at metadata and then at vectors. One that falls between a deletion's two halves fails, though nothing is
 	// wrong: it sees another moment when it is made again.
 	for again := 0; again < 5 && (op == "/get" || op == "/query") && err != nil && strings.Contains(err.Error(), "Error finding id"); again++ {
-		err = c.sink.client.call(ctx, method, path, body, out)
+		err = c.sink.client.Call(ctx, method, path, body, out)
 	}
 	if err != nil {
 		return fmt.Errorf("chroma: %s: %w", strings.TrimPrefix(op, "/"), err)

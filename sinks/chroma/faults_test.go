@@ -75,8 +75,8 @@ func interruptedSwitch(t *testing.T, server *servers.Server, name string) {
 		upsert(t, create(t, s, "g1"), point(1, nil))
 		held := create(t, s, "g2")
 		upsert(t, held, point(1, nil), point(2, nil))
-		limit := &limited{left: steps + 1, next: s.client.http.Transport} // one lists
-		s.client.http.Transport = limit
+		limit := &limited{left: steps + 1, next: s.client.HTTP.Transport} // one lists
+		s.client.HTTP.Transport = limit
 		if err := s.Promote(t.Context(), "g2"); (err == nil) != (steps == 3) {
 			t.Errorf("after %d requests: %v", steps, err)
 		}
@@ -91,7 +91,7 @@ func interruptedSwitch(t *testing.T, server *servers.Server, name string) {
 			t.Errorf("after %d requests %s is live, want %s", steps, got, want)
 		}
 		var e entry
-		if err := s.client.call(t.Context(), "GET", "/"+s.config.Collection, nil, &e); err != nil || e.Metadata[nextKey] == true && steps != 1 {
+		if err := s.client.Call(t.Context(), "GET", "/"+s.config.Collection, nil, &e); err != nil || e.Metadata[nextKey] == true && steps != 1 {
 			t.Errorf("after %d requests, by name: %+v, %v", steps, e, err)
 		}
 		if err := s.Promote(t.Context(), "g2"); err != nil {
@@ -126,7 +126,7 @@ func droppedBehind(t *testing.T, server *servers.Server, name string) {
 	s := openAt(t, server.Addr, name)
 	c := create(t, s, "g1")
 	upsert(t, c, point(1, nil))
-	if err := s.client.call(t.Context(), "DELETE", "/"+name, nil, nil); err != nil {
+	if err := s.client.Call(t.Context(), "DELETE", "/"+name, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for op, call := range map[string]func() error{
@@ -163,10 +163,10 @@ func firstError[T any](seq func(func(T, error) bool)) error {
 func foreignCollection(t *testing.T, server *servers.Server, name string) {
 	s := openAt(t, server.Addr, name)
 	var e entry
-	if err := s.client.call(t.Context(), "POST", "", map[string]any{"name": name}, &e); err != nil {
+	if err := s.client.Call(t.Context(), "POST", "", map[string]any{"name": name}, &e); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.client.call(t.Context(), "POST", "/"+e.ID+"/upsert", map[string]any{
+	if err := s.client.Call(t.Context(), "POST", "/"+e.ID+"/upsert", map[string]any{
 		"ids": []string{"a", "b"}, "embeddings": [][]float32{{1, 2}, {3, 4}}, "documents": []any{"text", nil},
 		"metadatas": []any{map[string]any{"n": 1, "f": 1.5, "list": []string{"x"}}, nil},
 	}, nil); err != nil {
@@ -287,7 +287,7 @@ func cutConnections(t *testing.T, server *servers.Server, name string) {
 	if err := c.Upsert(ctx, points); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	s.client.timeout = 200 * time.Millisecond
+	s.client.Timeout = 200 * time.Millisecond
 	if _, err := c.Count(t.Context()); connector.ClassOf(err) != connector.ClassTransient {
 		t.Errorf("a server that does not answer: %v, want transient", err)
 	}
@@ -320,7 +320,7 @@ func storeOnlyCrowd(t *testing.T, server *servers.Server, name string) {
 func halfMade(t *testing.T, server *servers.Server, name string) {
 	for steps := 1; steps <= 4; steps++ {
 		s := openAt(t, server.Addr, fmt.Sprintf("%s-%d", name, steps))
-		s.client.http.Transport = &limited{left: steps + 1, next: s.client.http.Transport}
+		s.client.HTTP.Transport = &limited{left: steps + 1, next: s.client.HTTP.Transport}
 		if _, err := s.Create(t.Context(), schema(s, "g1")); (err == nil) != (steps == 4) {
 			t.Errorf("after %d requests: %v", steps, err)
 		}

@@ -76,7 +76,7 @@ func (s *Sink) list(ctx context.Context) ([]entry, error) {
 	taken := false
 	for offset := 0; ; offset += page {
 		var got []entry
-		if err := s.client.call(ctx, "GET", fmt.Sprintf("?limit=%d&offset=%d", page, offset), nil, &got); err != nil {
+		if err := s.client.Call(ctx, "GET", fmt.Sprintf("?limit=%d&offset=%d", page, offset), nil, &got); err != nil {
 			return nil, err
 		}
 		for _, e := range got {
@@ -140,7 +140,7 @@ func (s *Sink) rename(ctx context.Context, e *entry, name string, marks ...strin
 	if name != e.Name {
 		body["new_name"] = name
 	}
-	if err := s.client.call(ctx, "PUT", "/"+e.ID, body, nil); err != nil {
+	if err := s.client.Call(ctx, "PUT", "/"+e.ID, body, nil); err != nil {
 		return fmt.Errorf("rename %s to %s: %w", e.Name, name, err)
 	}
 	e.Name = name
@@ -156,7 +156,7 @@ func (s *Sink) Foreign(ctx context.Context, collection string) iter.Seq2[connect
 	return func(yield func(connector.Foreign, error) bool) {
 		fail := func(err error) { yield(connector.Foreign{}, fmt.Errorf("chroma: %s: %w", collection, err)) }
 		var e entry
-		if err := s.client.call(ctx, "GET", "/"+url.PathEscape(collection), nil, &e); err != nil {
+		if err := s.client.Call(ctx, "GET", "/"+url.PathEscape(collection), nil, &e); err != nil {
 			fail(err)
 			return
 		}

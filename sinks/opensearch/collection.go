@@ -31,7 +31,7 @@ var (
 func (c *Collection) Schema() connector.Schema { return c.schema }
 
 func (c *Collection) call(ctx context.Context, method, op string, body, out any) error {
-	if err := c.sink.client.call(ctx, method, c.path+op, body, out); err != nil {
+	if err := c.sink.client.Call(ctx, method, c.path+op, body, out); err != nil {
 		return fmt.Errorf("opensearch: %s: %w", op[1:], err)
 	}
 	return nil

@@ -55,7 +55,7 @@ func droppedBehind(t *testing.T, server *servers.Server, name string) {
 	c := create(t, s, "g1")
 	p := point(1, nil)
 	for _, again := range []bool{false, true} {
-		if err := s.client.call(t.Context(), http.MethodDelete, "/"+s.config.Physical("g1"), nil, nil); err != nil {
+		if err := s.client.Call(t.Context(), http.MethodDelete, "/"+s.config.Physical("g1"), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if again {
@@ -97,7 +97,7 @@ func firstError[T any](seq func(func(T, error) bool)) error {
 
 func foreignIndex(t *testing.T, server *servers.Server, name string) {
 	s := openAt(t, server.Addr, name)
-	if err := s.client.call(t.Context(), http.MethodPut, "/"+name, map[string]any{
+	if err := s.client.Call(t.Context(), http.MethodPut, "/"+name, map[string]any{
 		"settings": map[string]any{"index.knn": true}, "mappings": map[string]any{"properties": map[string]any{
 			"v": map[string]any{"type": "knn_vector", "dimension": 2, "method": map[string]any{"name": "hnsw", "engine": "lucene", "space_type": "l2"}}}},
 	}, nil); err != nil {
@@ -107,7 +107,7 @@ func foreignIndex(t *testing.T, server *servers.Server, name string) {
 	for i := range 700 {
 		lines += fmt.Sprintf("{\"index\":{\"_id\":\"b%d\"}}\n{\"text\":\"y\"}\n", i)
 	}
-	if err := s.client.call(t.Context(), http.MethodPost, "/"+name+"/_bulk?refresh=true", []byte(lines), nil); err != nil {
+	if err := s.client.Call(t.Context(), http.MethodPost, "/"+name+"/_bulk?refresh=true", []byte(lines), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Create(t.Context(), connector.Schema{Generation: "g1", Dimensions: 2, Distance: "l2"}); connector.ClassOf(err) != connector.ClassConflict {
@@ -134,7 +134,7 @@ func foreignIndex(t *testing.T, server *servers.Server, name string) {
 
 func aliasOfOthers(t *testing.T, server *servers.Server, name string) {
 	s := openAt(t, server.Addr, name)
-	if err := s.client.call(t.Context(), http.MethodPut, "/elsewhere-"+name, map[string]any{"aliases": map[string]any{name: map[string]any{}}}, nil); err != nil {
+	if err := s.client.Call(t.Context(), http.MethodPut, "/elsewhere-"+name, map[string]any{"aliases": map[string]any{name: map[string]any{}}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Create(t.Context(), connector.Schema{Generation: "g1", Dimensions: 2, Distance: "l2"}); connector.ClassOf(err) != connector.ClassConflict {
@@ -201,7 +201,7 @@ func cutConnections(t *testing.T, server *servers.Server, name string) {
 	}
 	server.Pause()
 	defer server.Continue()
-	s.client.timeout = 200 * time.Millisecond
+	s.client.Timeout = 200 * time.Millisecond
 	if _, err := c.Count(t.Context()); connector.ClassOf(err) != connector.ClassTransient {
 		t.Errorf("a server that does not answer: %v, want transient", err)
 	}
@@ -213,7 +213,7 @@ func floodStage(t *testing.T, server *servers.Server, name string) {
 	c := create(t, s, "g1")
 	block := func(v any) {
 		t.Helper()
-		if err := s.client.call(t.Context(), http.MethodPut, c.path+"/_settings", map[string]any{"index.blocks.read_only_allow_delete": v}, nil); err != nil {
+		if err := s.client.Call(t.Context(), http.MethodPut, c.path+"/_settings", map[string]any{"index.blocks.read_only_allow_delete": v}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

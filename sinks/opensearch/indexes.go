@@ -49,7 +49,7 @@ func (d *described) parse() (remote.Meta, bool) {
 // list gives the indexes of this target, the live one first. One of others under the name is an error.
 func (s *Sink) list(ctx context.Context) ([]entry, error) {
 	var got map[string]described
-	if err := s.client.call(ctx, http.MethodGet, "/"+url.PathEscape(s.config.Collection)+"*?expand_wildcards=all", nil, &got); err != nil {
+	if err := s.client.Call(ctx, http.MethodGet, "/"+url.PathEscape(s.config.Collection)+"*?expand_wildcards=all", nil, &got); err != nil {
 		return nil, err
 	}
 	var live, rest []entry
@@ -81,7 +81,7 @@ func (s *Sink) point(ctx context.Context, all []entry, e entry) error {
 		}
 	}
 	actions = append(actions, map[string]any{"add": map[string]any{"index": e.name, "alias": s.config.Collection}})
-	return s.client.call(ctx, http.MethodPost, "/_aliases", map[string]any{"actions": actions}, nil)
+	return s.client.Call(ctx, http.MethodPost, "/_aliases", map[string]any{"actions": actions}, nil)
 }
 
 func (s *Sink) open(e entry) *Collection {
@@ -99,7 +99,7 @@ func (s *Sink) Foreign(ctx context.Context, collection string) iter.Seq2[connect
 
 func (s *Sink) scroll(ctx context.Context, index string, yield func(connector.Foreign) bool) error {
 	var all map[string]described
-	if err := s.client.call(ctx, http.MethodGet, "/"+url.PathEscape(index), nil, &all); err != nil {
+	if err := s.client.Call(ctx, http.MethodGet, "/"+url.PathEscape(index), nil, &all); err != nil {
 		return err
 	}
 	vector := ""
@@ -114,7 +114,7 @@ func (s *Sink) scroll(ctx context.Context, index string, yield func(connector.Fo
 		found
 		ID string `json:"_scroll_id"`
 	}
-	err := s.client.call(ctx, http.MethodPost, "/"+url.PathEscape(index)+"/_search?scroll=5m", map[string]any{"size": pageSize, "sort": []string{"_doc"}}, &page)
+	err := s.client.Call(ctx, http.MethodPost, "/"+url.PathEscape(index)+"/_search?scroll=5m", map[string]any{"size": pageSize, "sort": []string{"_doc"}}, &page)
 	for err == nil && len(page.Hits.Hits) > 0 {
 		for _, h := range page.Hits.Hits {
 			v, err := payload.DecodeJSON(h.Source)
@@ -125,14 +125,14 @@ func (s *Sink) scroll(ctx context.Context, index string, yield func(connector.Fo
 			f := connector.Foreign{ID: h.ID, Fields: fields, Vector: floats(fields[vector])}
 			delete(fields, vector)
 			if !yield(f) {
-				return s.client.call(ctx, http.MethodDelete, "/_search/scroll", map[string]any{"scroll_id": page.ID}, nil)
+				return s.client.Call(ctx, http.MethodDelete, "/_search/scroll", map[string]any{"scroll_id": page.ID}, nil)
 			}
 		}
 		page.Hits.Hits = nil
-		err = s.client.call(ctx, http.MethodPost, "/_search/scroll", map[string]any{"scroll": "5m", "scroll_id": page.ID}, &page)
+		err = s.client.Call(ctx, http.MethodPost, "/_search/scroll", map[string]any{"scroll": "5m", "scroll_id": page.ID}, &page)
 	}
 	if page.ID != "" && err == nil {
-		err = s.client.call(ctx, http.MethodDelete, "/_search/scroll", map[string]any{"scroll_id": page.ID}, nil)
+		err = s.client.Call(ctx, http.MethodDelete, "/_search/scroll", map[string]any{"scroll_id": page.ID}, nil)
 	}
 	return err
 }

@@ -68,7 +68,7 @@ func (c *Config) Validate() error {
 type Sink struct {
 	config Config
 	names  map[string]string
-	client *client
+	client *remote.JSONClient
 }
 
 var (
@@ -176,7 +176,7 @@ func (s *Sink) create(ctx context.Context, schema connector.Schema) (entry, erro
 	if len(all) == 0 && !s.config.InPlace {
 		aliases[s.config.Collection] = map[string]any{} // the only one is live
 	}
-	return e, s.client.call(ctx, http.MethodPut, "/"+url.PathEscape(name), map[string]any{
+	return e, s.client.Call(ctx, http.MethodPut, "/"+url.PathEscape(name), map[string]any{
 		"settings": map[string]any{"index.knn": true, "index.number_of_shards": 1, "index.number_of_replicas": s.config.Replicas},
 		"mappings": s.declare(e.meta), "aliases": aliases,
 	}, nil)
@@ -229,7 +229,7 @@ func (s *Sink) Drop(ctx context.Context, generation string) error {
 		if e.live && len(all) > 1 {
 			return connector.Errorf(connector.ClassConflict, "opensearch: drop %q: it is the live one; promote another one first", generation)
 		}
-		if err := s.client.call(ctx, http.MethodDelete, "/"+url.PathEscape(e.name), nil, nil); err != nil && connector.ClassOf(err) != connector.ClassNotFound {
+		if err := s.client.Call(ctx, http.MethodDelete, "/"+url.PathEscape(e.name), nil, nil); err != nil && connector.ClassOf(err) != connector.ClassNotFound {
 			return fmt.Errorf("opensearch: drop %q: %w", generation, err)
 		}
 	}
@@ -238,6 +238,6 @@ func (s *Sink) Drop(ctx context.Context, generation string) error {
 
 // Close closes idle connections.
 func (s *Sink) Close() error {
-	s.client.http.CloseIdleConnections()
+	s.client.Close()
 	return nil
 }
