@@ -54,16 +54,18 @@ func (l *link) connect(ctx context.Context) (*server, error) {
 	if l.opened != nil {
 		return l.opened, nil
 	}
+	var caught catch
 	c, err := client.NewClient(ctx, client.Config{
 		Address: l.conf.Address, DBName: l.conf.Database, EnableTLSAuth: l.conf.TLS,
 		APIKey: l.conf.Token.Reveal(), Username: l.conf.User, Password: l.conf.Password.Reveal(),
 		RetryRateLimit: &client.RetryRateLimitOption{},
 		DialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-			grpc.WithChainUnaryInterceptor(intercept(l.conf.Timeout)),
+			grpc.WithChainUnaryInterceptor(caught.intercept, intercept(l.conf.Timeout)),
 		},
 	})
 	if err != nil {
+		caught.close()
 		return nil, fmt.Errorf("connect to %s: %w", l.conf.Address, remote.GRPC(ctx, err))
 	}
 	s, err := identify(ctx, c)
@@ -73,6 +75,25 @@ func (l *link) connect(ctx context.Context) (*server, error) {
 	}
 	l.opened = s
 	return s, nil
+}
+
+// catch keeps the connection of the first call: where the server does not answer it, the SDK gives an error and leaves the connection
+// open, which tries to reach the server for ever.
+type catch struct {
+	once sync.Once
+	conn *grpc.ClientConn
+}
+
+func (c *catch) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	c.once.Do(func() { c.conn = cc })
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+// close is for when no call is under way.
+func (c *catch) close() {
+	if c.conn != nil {
+		_ = c.conn.Close()
+	}
 }
 
 func (l *link) close() error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -83,6 +84,7 @@ func TestConfig(t *testing.T) {
 
 // TestNobodyThere: no server is an error that may go away, and soon told.
 func TestNobodyThere(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the SDK leaves a connection open that it could not use
 	s := opened(t, config("127.0.0.1:1", "x"))
 	start := time.Now()
 	if _, err := s.Generations(t.Context()); connector.ClassOf(err) != connector.ClassTransient || time.Since(start) > 10*time.Second {
