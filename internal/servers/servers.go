@@ -55,8 +55,17 @@ func Start(tb testing.TB, name string, env ...string) *Server {
 		}
 		_ = os.RemoveAll(dir)
 	})
-	s.Restart()
-	return s
+	for try := 0; ; try++ {
+		if err = s.run(); err == nil {
+			return s
+		}
+		if try == 2 {
+			tb.Fatalf("start %s: %v", name, err)
+		}
+		// Somebody else may have taken a port since it was free.
+		s.Addr, s.Addr2 = free(tb), free(tb)
+		_ = os.RemoveAll(s.Dir())
+	}
 }
 
 // Installed says whether a server can be started; it fails the test if the server is required and is not there.
@@ -73,6 +82,12 @@ func Installed(tb testing.TB, name string) bool {
 // Restart starts the server on the same data and ports, after Kill or Stop.
 func (s *Server) Restart() {
 	s.tb.Helper()
+	if err := s.run(); err != nil {
+		s.tb.Fatalf("start %s: %v", s.Name, err)
+	}
+}
+
+func (s *Server) run() error {
 	cmd := exec.CommandContext(context.Background(), filepath.Join(root(s.tb), "scripts", "servers.sh"), "start", s.Name, filepath.Join(s.dir, "data"), port(s.Addr), port(s.Addr2))
 	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stderr = os.Stderr
@@ -86,10 +101,10 @@ func (s *Server) Restart() {
 	if err = errors.Join(err, rerr); err == nil {
 		s.pid, err = strconv.Atoi(strings.TrimSpace(string(raw)))
 	}
-	if err != nil {
-		s.tb.Fatalf("start %s: %v", s.Name, err)
+	if err == nil {
+		s.gone = false
 	}
-	s.gone = false
+	return err
 }
 
 // Kill ends the server at once, as a crash does.
