@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -340,4 +341,20 @@ func TestAnotherBackendIsRefused(t *testing.T) {
 	}
 	r.sync() // consent was given once
 	r.exact()
+}
+
+// NUL in front matter, which YAML can spell, is gone before it meets a database that cannot store it.
+func TestNULInFrontMatter(t *testing.T) {
+	r := newRig(t, "", "front_matter: [note, tags]")
+	r.write("a.md", "---\ntitle: \"ef\\0fect\"\nnote: \"di\\0fferent\"\ntags: [\"x\\0y\", {\"k\\0\": \"v\\0\"}]\n---\n\nText.\n")
+	r.sync()
+	for _, rec := range r.export() {
+		b, err := json.Marshal(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), `\u0000`) || rec.Metadata["note"] != "different" {
+			t.Errorf("%s", b)
+		}
+	}
 }

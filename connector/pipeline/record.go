@@ -94,6 +94,12 @@ func newBase(file *config.File, source string, doc *connector.Document, f *facts
 		}
 	}
 	maps.Copy(m, rt.metadata)
+	for k, v := range m {
+		if clean, changed := withoutNUL(v); changed {
+			m[k] = clean
+		}
+	}
+	title = strings.ReplaceAll(title, "\x00", "")
 	if title == "" {
 		title = strings.TrimSuffix(path.Base(doc.Path), path.Ext(doc.Path))
 	}
@@ -104,6 +110,31 @@ func newBase(file *config.File, source string, doc *connector.Document, f *facts
 	flag(m, "degraded", f.Degraded != "")
 	b.metadata = m
 	return b
+}
+
+// withoutNUL removes NUL from strings, at any depth: parsers remove it from texts, but front matter and tags can spell it, and some databases
+// cannot store it. The value that it is given stays as it is.
+func withoutNUL(v any) (clean any, changed bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "\x00", ""), strings.Contains(v, "\x00")
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			c, one := withoutNUL(v[i])
+			out[i], changed = c, changed || one
+		}
+		return out, changed
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			c, one := withoutNUL(e)
+			key := strings.ReplaceAll(k, "\x00", "")
+			out[key], changed = c, changed || one || key != k
+		}
+		return out, changed
+	}
+	return v, false
 }
 
 // record is the piece at index, with its neighbours' ids (empty at the ends).
@@ -184,7 +215,7 @@ func payloadHash(r *connector.Record) [16]byte {
 	plain.Spans, plain.ContextSpans = nonNil(r.Spans), nonNil(r.ContextSpans) // no list and an empty one are the same
 	b, err := json.Marshal(plain)
 	if err != nil {
-		b = []byte(err.Error()) // metadata that JSON cannot hold never reach a sink: see checkMetadata
+		b = []byte(err.Error()) // metadata that JSON cannot hold never reach a sink
 	}
 	sum := sha256.Sum256(b)
 	return [16]byte(sum[:16])
