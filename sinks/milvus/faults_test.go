@@ -85,7 +85,15 @@ func seal(t testing.TB, c *Collection) {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-	if err := errors.Join(c.server.ReleaseCollection(ctx, c.name), c.server.load(ctx, c.name)); err != nil {
+	err := c.server.ReleaseCollection(ctx, c.name)
+	if err == nil {
+		err = c.server.load(ctx, c.name)
+	}
+	for tries := 0; connector.ClassOf(err) == connector.ClassTransient && tries < 20; tries++ { // as the engine does
+		time.Sleep(100 * time.Millisecond)
+		err = c.server.load(ctx, c.name)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }

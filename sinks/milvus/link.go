@@ -209,6 +209,8 @@ func statusError(ctx context.Context, s *commonpb.Status) error {
 	switch {
 	case err.missing():
 		class = codes.NotFound
+	case strings.Contains(lower, "not an arrow file"): // Milvus Lite reads an index file that another of its threads is writing
+		class = codes.Unavailable
 	case err.code == codeNoDatabase || strings.Contains(lower, "database") && strings.Contains(lower, "not"):
 		return &connector.Error{Class: connector.ClassNotFound, Err: fmt.Errorf("%w: create the database first, with client.create_database of pymilvus or in Attu, or take database: default", err)}
 	case err.code == 7 || strings.Contains(lower, "quota") && strings.Contains(lower, "disk"):

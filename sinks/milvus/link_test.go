@@ -27,6 +27,7 @@ func TestClasses(t *testing.T) {
 		{&milvuspb.MutationResult{Status: &commonpb.Status{}, ErrIndex: []uint32{1}}, nil, connector.ClassUnknown},
 		{&commonpb.Status{Code: 100, Reason: "collection not found"}, nil, connector.ClassNotFound},
 		{&commonpb.Status{ErrorCode: commonpb.ErrorCode_CollectionNotExists, Reason: "x"}, nil, connector.ClassNotFound},
+		{&commonpb.Status{ErrorCode: commonpb.ErrorCode_UnexpectedError, Reason: "load: Not an Arrow file"}, nil, connector.ClassTransient},
 		{&commonpb.Status{Code: 8, Reason: "rate limit exceeded"}, nil, connector.ClassThrottled},
 		{&commonpb.Status{Code: 9, Reason: "quota exceeded: disk quota"}, nil, connector.ClassFull},
 		{&commonpb.Status{Code: 7, Reason: "disk limit exceeded"}, nil, connector.ClassFull},
