@@ -10,6 +10,15 @@ import (
 	"github.com/kbsync/kbsync/connector/ledger"
 )
 
+// generations asks the sink for its collections, the live one first.
+func (p *Pipeline) generations(ctx context.Context) (gens []connector.Schema, err error) {
+	err = p.retry(ctx, "ask the sink for its collections", func() (err error) {
+		gens, err = p.sink.Generations(ctx)
+		return err
+	})
+	return gens, err
+}
+
 // consent refuses to replace the live generation unless somebody agreed, now or in the configuration, and whatever they agreed to
 // if that would take away what others keep in the collection.
 func (p *Pipeline) consent(ctx context.Context, l *ledger.Ledger, o *opened, allow bool) error {
@@ -141,11 +150,7 @@ func (p *Pipeline) flip(ctx context.Context, l *ledger.Ledger, from, to string) 
 // settleGenerations drops the generations beyond what the policy keeps: the oldest of those that were live, and those that never
 // were (left by a build that was given up).
 func (p *Pipeline) settleGenerations(ctx context.Context, l *ledger.Ledger, live string) error {
-	var gens []connector.Schema
-	err := p.retry(ctx, "ask the sink for its collections", func() (err error) {
-		gens, err = p.sink.Generations(ctx)
-		return err
-	})
+	gens, err := p.generations(ctx)
 	if err != nil || len(gens) < 2 || gens[0].Generation != live {
 		return err
 	}
@@ -232,11 +237,7 @@ type RolledBack struct {
 // that it leaves can be returned to in the same way, and is what the next sync with the unchanged configuration asks consent for.
 func (p *Pipeline) Rollback(ctx context.Context, to string) (r RolledBack, err error) {
 	err = p.locked(ctx, "", "kbsync rollback", func(l *ledger.Ledger) error {
-		var gens []connector.Schema
-		err := p.retry(ctx, "ask the sink for its collections", func() (err error) {
-			gens, err = p.sink.Generations(ctx)
-			return err
-		})
+		gens, err := p.generations(ctx)
 		if err != nil {
 			return err
 		}

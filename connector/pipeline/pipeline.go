@@ -130,11 +130,7 @@ func (p *Pipeline) openEmbedder(ctx context.Context) error {
 	case p.file.Embedder != nil:
 		kind, conf = p.file.Embedder.Kind, p.file.Embedder.Config
 	case p.sink != nil:
-		var live []connector.Schema
-		err := p.retry(ctx, "ask the sink for its collections", func() (err error) {
-			live, err = p.sink.Generations(ctx)
-			return err
-		})
+		live, err := p.generations(ctx)
 		if err != nil {
 			return err
 		}

@@ -27,11 +27,7 @@ type opened struct {
 // collection is nil if it does not exist.
 func (p *Pipeline) openTarget(ctx context.Context, l *ledger.Ledger, allowRebuild, dry bool) (*opened, error) {
 	o := &opened{schema: p.schema()}
-	var gens []connector.Schema
-	err := p.retry(ctx, "ask the sink for its collections", func() (err error) {
-		gens, err = p.sink.Generations(ctx)
-		return err
-	})
+	gens, err := p.generations(ctx)
 	if err != nil {
 		return nil, err
 	}
