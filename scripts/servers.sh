@@ -100,6 +100,12 @@ wait_for() { # PID COMMAND…
 }
 open_port() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 http_ok() { curl -fs -o /dev/null "http://127.0.0.1:$1"; }
+milvus_ok() { # it answers on 9091, or on the next port if that one was in use a moment ago
+  local child health
+  child=$(sed -n 's/.*Process:[^0-9]*//p' "$LOG" | tail -n 1)
+  health=$(tr '\0' '\n' <"/proc/$child/environ" | sed -n 's/^METRICS_PORT=//p')
+  http_ok "${health:-9091}/healthz"
+}
 
 start() {
   local name=$1 data=$2 port=$3 port2=${4:-$(($3 + 1))}
@@ -124,7 +130,7 @@ start() {
       wait_for $! open_port "$port" ;;
     milvus)
       nohup "$S/venv-milvus/bin/milvus-server" --data "$data" --proxy-port "$port" >>"$LOG" 2>&1 &
-      wait_for $! http_ok 9091/healthz ;;
+      wait_for $! milvus_ok ;;
     chroma)
       nohup "$S/venv-chroma/bin/chroma" run --path "$data" --host 127.0.0.1 --port "$port" >>"$LOG" 2>&1 &
       wait_for $! open_port "$port" ;;

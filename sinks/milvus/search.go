@@ -105,6 +105,9 @@ func (c *Collection) dense(ctx context.Context, q connector.Query, expr string, 
 	if expr != "" {
 		only = expr + " and " + only
 	}
+	if q.Exact && !c.server.lite {
+		return c.compare(ctx, q, only, k)
+	}
 	if !filtered {
 		ranked, met, err := c.nearest(ctx, q, expr, k)
 		if err != nil {
@@ -158,8 +161,8 @@ func (c *Collection) euclidean(l2 float64) float64 {
 	return -math.Sqrt(max(0, l2))
 }
 
-// searchParam is the search parameter of the index. Exact answers come from a flat index, or from looking at as many vectors of a
-// graph as the server allows.
+// searchParam is the search parameter of the index. Exact answers of Milvus Lite come from a flat index, or from looking at as many
+// vectors of a graph as the server allows; a full server is not asked for them (see compare).
 func (c *Collection) searchParam(k int, exact bool) (entity.SearchParam, error) {
 	var param entity.SearchParam
 	var err error
@@ -220,7 +223,12 @@ func (c *Collection) complete(ctx context.Context, q connector.Query, expr, only
 	if err != nil || n <= len(ranked) || n > bruteRows {
 		return ranked, err
 	}
-	ranked = ranked[:0]
+	return c.compare(ctx, q, only, k)
+}
+
+// compare ranks all vectors that meet a filter here. Exact answers of a full server are made so: until it has built its index it
+// answers from an interim one that is approximate whatever is asked of it (2.3 found 92 to 100 of 100).
+func (c *Collection) compare(ctx context.Context, q connector.Query, only string, k int) (ranked []fusion.Ranked, err error) {
 	id, vector := c.sink.fields.of("id"), c.sink.fields.of("vector")
 	for page, err := range c.pages(ctx, only, []string{id, vector}, c.pageSize(true)) {
 		if err != nil {
@@ -234,9 +242,10 @@ func (c *Collection) complete(ctx context.Context, q connector.Query, expr, only
 		for i, v := range vectors.Data() {
 			ranked = append(ranked, fusion.Ranked{ID: ids.Data()[i], Score: similarity(c.meta.Schema.Distance, q.Vector, v)})
 		}
+		fusion.Sort(ranked)
+		ranked = ranked[:min(k, len(ranked))]
 	}
-	fusion.Sort(ranked)
-	return ranked[:min(k, len(ranked))], nil
+	return ranked, nil
 }
 
 func similarity(distance string, a, b []float32) float64 {
