@@ -42,8 +42,34 @@ type Document struct {
 	Metadata map[string]any
 	// Open gives a fresh reader at the first byte each time; the caller closes it. If the
 	// content is known to differ from what was listed, the reader or Open reports an error of
-	// class [ClassChanged].
+	// class [ClassChanged], unless the reader is an [Opened] that says which version it reads.
 	Open func(ctx context.Context) (io.ReadCloser, error)
+	// OpenAt, where the source can start in the middle, goes on with a reading that broke: a reader of the bytes from
+	// offset on, of the very version that version names (that of the broken reading); an error of class [ClassChanged] where
+	// that is no longer there. nil: a broken reading starts again.
+	OpenAt func(ctx context.Context, offset int64, version string) (io.ReadCloser, error)
+}
+
+// Opened is a reader that knows more about the document than its listing said.
+type Opened interface {
+	io.ReadCloser
+	// Facts are what the system said when the document was opened.
+	Facts() Facts
+}
+
+// Facts stand in place of what the listing said of a document, where they are set.
+type Facts struct {
+	// Version is that of the content which the reader gives, in the form that listings use: what is read is stored under it.
+	Version string
+	// MediaType as in [Document].
+	MediaType string
+	// Encoding is how the bytes are packed: "gzip" (the engine unpacks them), or empty. Bytes that are labelled gzip and are
+	// not are read as they are.
+	Encoding string
+	// ModifiedAt as in [Document].
+	ModifiedAt time.Time
+	// Metadata is added to that of the listing: object tags and user metadata, which only reading shows.
+	Metadata map[string]any
 }
 
 // Span is a half-open byte range [Start, End) of a document's parsed text. In

@@ -26,9 +26,10 @@ const (
 	ClassUnsupported       // the other side cannot do it
 	ClassChanged           // the document changed while it was read
 	ClassFull              // out of disk space or quota
+	ClassCredentials       // the credentials themselves were refused or ran out: nothing more will work with them
 )
 
-var classNames = [...]string{"unknown", "transient", "throttled", "invalid", "too large", "denied", "not found", "conflict", "unsupported", "changed", "full"}
+var classNames = [...]string{"unknown", "transient", "throttled", "invalid", "too large", "denied", "not found", "conflict", "unsupported", "changed", "full", "credentials"}
 
 // String is the class in words.
 func (c Class) String() string {

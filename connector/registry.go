@@ -12,7 +12,10 @@ type Env struct {
 	// Name is the pipeline's name; Dir the folder that relative paths are resolved against.
 	Name string
 	Dir  string
-	Log  *slog.Logger
+	// Cache is a folder for what can be made again (a mirror of a repository), shared by the plugins of a pipeline: each makes
+	// a folder of its own kind in it. Empty: nothing can be kept.
+	Cache string
+	Log   *slog.Logger
 }
 
 // Plugin is one entry of a registry: a kind and how to open it.

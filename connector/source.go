@@ -59,6 +59,23 @@ type Source interface {
 	Close() error
 }
 
+// Resumer is a Source whose broken listing can go on where it broke: object stores list page by page.
+type Resumer interface {
+	Source
+	// Resume goes on with the last listing, which ended with an error, right after the last item that it yielded. Before any
+	// listing it starts one. Together with what came before it is one listing.
+	Resume(ctx context.Context) iter.Seq2[Change, error]
+}
+
+// Watcher is a Source that hears of changes.
+type Watcher interface {
+	Source
+	// Watch calls changed, from one goroutine, whenever something below the source may have changed, until ctx ends; then it
+	// returns ctx's error. Any other error says that it cannot watch (any more): the caller polls instead. A change that happened
+	// before ready was called may be missed; ready is called once.
+	Watch(ctx context.Context, ready, changed func()) error
+}
+
 // TreeKey maps a path to a string whose byte order is the tree order of paths: "/" sorts below
 // every other byte. It is injective.
 func TreeKey(path string) string {

@@ -4,6 +4,8 @@
 #   scripts/servers.sh install NAME…                 into ${KBSYNC_SERVERS:-~/.cache/kbsync-servers}
 #   scripts/servers.sh start NAME DATA PORT [PORT2]  waits until it answers, prints its pid; stop it with kill
 #
+# Object stores: versitygw (S3; keys testkey/testsecret, region us-east-1), azurite (Azure Blob; its well-known account), fake-gcs (Google).
+# mariadb (MySQL's protocol; user root without a password) comes from the system's packages.
 # Names: weaviate (PORT http, PORT2 grpc; a Go build of some minutes), milvus-lite, milvus, pgvector, chroma, opensearch (needs java
 # and mvn), qdrant-double (needs KBSYNC_SHARED: the official Python client's local mode behind gRPC; Qdrant itself is in no registry).
 set -euo pipefail
@@ -27,6 +29,10 @@ install() {
     langchain) venv langchain langchain-qdrant==1.1.0 langchain-weaviate==0.0.8 langchain-milvus==0.4.0 langchain-postgres==0.0.19 langchain-chroma==1.1.0 ;;
     llamaindex) venv llamaindex llama-index-vector-stores-qdrant==0.10.4 llama-index-vector-stores-weaviate==1.7.1 llama-index-vector-stores-milvus==1.2.0 \
                   llama-index-vector-stores-postgres==0.9.0 llama-index-vector-stores-chroma==0.6.0 psycopg2-binary==2.9.13 ;;
+    versitygw)     [ -x "$S/bin/versitygw" ] || GOBIN=$S/bin GOFLAGS='' go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 ;;
+    fake-gcs)      [ -x "$S/bin/fake-gcs-server" ] || GOBIN=$S/bin GOFLAGS='' go install github.com/fsouza/fake-gcs-server@v1.56.1 ;;
+    azurite)       [ -e "$S/azurite/node_modules/azurite/dist/src/blob/main.js" ] || { mkdir -p "$S/azurite"; (cd "$S/azurite" && npm install --no-audit --no-fund --silent azurite@3.37.0); } ;;
+    mariadb)       command -v mariadbd >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mariadb-server; } >&2 ;;
     qdrant-double) venv qdrant-double qdrant-client==1.20.0 ;;
     opensearch)    [ -e "$S/opensearch/plugins/opensearch-knn" ] || opensearch ;;
     *) echo "unknown server: $1" >&2; exit 2 ;;
@@ -152,6 +158,26 @@ start() {
         org.opensearch.bootstrap.OpenSearch -E path.data="$data" -E path.logs="$data/logs" -E http.port="$port" -E transport.port="$port2" \
         -E network.host=127.0.0.1 -E discovery.type=single-node >>"$LOG" 2>&1 &
       wait_for $! http_ok "$port/_cluster/health?wait_for_status=yellow" ;;
+    versitygw)
+      mkdir -p "$data/root" "$data/versions"
+      ROOT_ACCESS_KEY=testkey ROOT_SECRET_KEY=testsecret nohup "$S/bin/versitygw" --port "127.0.0.1:$port" --region us-east-1 --quiet \
+        --health /health posix --versioning-dir "$data/versions" "$data/root" >>"$LOG" 2>&1 &
+      wait_for $! http_ok "$port/health" ;;
+    azurite)
+      nohup node "$S/azurite/node_modules/azurite/dist/src/blob/main.js" --blobHost 127.0.0.1 --blobPort "$port" --location "$data" \
+        --silent --skipApiVersionCheck --disableTelemetry >>"$LOG" 2>&1 &
+      wait_for $! open_port "$port" ;;
+    fake-gcs)
+      nohup "$S/bin/fake-gcs-server" -scheme http -host 127.0.0.1 -port "$port" -public-host "127.0.0.1:$port" \
+        -external-url "http://127.0.0.1:$port" -backend memory -log-level warn >>"$LOG" 2>&1 &
+      wait_for $! open_port "$port" ;;
+    mariadb)
+      if [ ! -d "$data/mysql" ]; then
+        mariadb-install-db --no-defaults --user=root --datadir="$data" --auth-root-authentication-method=normal --skip-test-db >>"$LOG" 2>&1
+      fi
+      nohup mariadbd --no-defaults --user=root --datadir="$data" --bind-address=127.0.0.1 --port="$port" --socket="$data/socket" \
+        --innodb-flush-log-at-trx-commit=0 >>"$LOG" 2>&1 &
+      wait_for $! open_port "$port" ;;
     qdrant-double)
       nohup "$S/venv-qdrant-double/bin/python" "${KBSYNC_SHARED:?}/servers/qdrant-double.py" :memory: "$port" >>"$LOG" 2>&1 &
       wait_for $! open_port "$port" ;;

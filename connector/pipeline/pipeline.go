@@ -95,7 +95,11 @@ func Open(ctx context.Context, file *config.File, reg *connector.Registry, opts 
 
 // env is what plugins get.
 func (p *Pipeline) env() connector.Env {
-	return connector.Env{Name: p.file.Name, Dir: p.file.Dir, Log: p.log}
+	return envOf(p.file, p.log)
+}
+
+func envOf(file *config.File, log *slog.Logger) connector.Env {
+	return connector.Env{Name: file.Name, Dir: file.Dir, Cache: filepath.Join(filepath.Dir(LedgerPath(file)), "cache"), Log: log}
 }
 
 func (p *Pipeline) openSink(ctx context.Context) error {

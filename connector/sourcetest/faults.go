@@ -17,7 +17,7 @@ func spoilt(tb testing.TB, f Fixture, s connector.Source) error {
 	if f.Spoil == nil {
 		return nil
 	}
-	docs := corpus()
+	docs := corpus(f)
 	docs["m/spoilt.md"] = []byte("spoilt\n")
 	fill(tb, f, docs)
 	f.Spoil(tb, "m/spoilt.md")
@@ -52,7 +52,7 @@ func broken(tb testing.TB, f Fixture, s connector.Source) error {
 	if f.Break == nil {
 		return nil
 	}
-	fill(tb, f, corpus())
+	fill(tb, f, corpus(f))
 	f.Break(tb)
 	var last error
 	for _, err := range s.Changes(tb.Context()) {
@@ -71,7 +71,7 @@ func broken(tb testing.TB, f Fixture, s connector.Source) error {
 
 // cancelled: whenever ctx is cancelled, the listing ends with its error, at most one item later.
 func cancelled(tb testing.TB, f Fixture, s connector.Source) error {
-	docs := corpus()
+	docs := corpus(f)
 	fill(tb, f, docs)
 	for at := range len(docs) {
 		ctx, cancel := context.WithCancel(tb.Context())
@@ -104,7 +104,7 @@ func cancelled(tb testing.TB, f Fixture, s connector.Source) error {
 
 // consumerStops: a consumer that breaks off leaves the source usable.
 func consumerStops(tb testing.TB, f Fixture, s connector.Source) error {
-	docs := corpus()
+	docs := corpus(f)
 	fill(tb, f, docs)
 	for at := 1; at <= len(docs); at++ {
 		seen := 0
@@ -125,29 +125,45 @@ func changedSinceListed(tb testing.TB, f Fixture, s connector.Source) error {
 	if !s.Capabilities().Versions {
 		return nil
 	}
-	old := []byte("the first content\n")
+	old, fresh := []byte("the first content\n"), []byte("the second content, which is longer\n")
 	f.Put(tb, "a.md", old)
 	docs, err := list(tb.Context(), s)
 	if err != nil || len(docs) != 1 {
 		return fmt.Errorf("listed %q, error %w", paths(docs), err)
 	}
-	f.Put(tb, "a.md", []byte("the second content, which is longer\n"))
-	return oldOrChanged(old)(read(tb.Context(), docs[0]))
+	f.Put(tb, "a.md", fresh)
+	r, err := docs[0].Open(tb.Context())
+	if err != nil {
+		return oldOrChanged(docs[0], nil, old, fresh)(nil, err)
+	}
+	got, err := io.ReadAll(r)
+	return oldOrChanged(docs[0], r, old, fresh)(got, errors.Join(err, r.Close()))
 }
 
-func oldOrChanged(old []byte) func(got []byte, err error) error {
+// oldOrChanged judges a reading of d, which held old when it was listed and was then replaced by fresh.
+func oldOrChanged(d connector.Document, r io.Reader, old, fresh []byte) func(got []byte, err error) error {
+	version := d.Version
+	if o, ok := r.(connector.Opened); ok {
+		if v := o.Facts().Version; v != "" {
+			version = v
+		}
+	}
 	return func(got []byte, err error) error {
 		switch {
 		case err != nil && connector.ClassOf(err) != connector.ClassChanged:
 			return fmt.Errorf("a document that changed gives an error of class %q: %w", connector.ClassOf(err), err)
-		case err == nil && !bytes.Equal(got, old):
-			return errors.New("bytes that were never listed are read without an error of class changed")
+		case err != nil:
+		case version != d.Version && !bytes.Equal(got, fresh):
+			return fmt.Errorf("the reader says that it reads another version than the listed one, and gives %d bytes that are not that content", len(got))
+		case version == d.Version && !bytes.Equal(got, old):
+			return errors.New("bytes that were never listed are read without an error of class changed, under the version that was listed")
 		}
 		return nil
 	}
 }
 
-// changedWhileRead: a reader gives what was listed or reports the change, never a mixture.
+// changedWhileRead: a reader gives one version, which it names if it is not the one that was listed, or reports the change; never
+// a mixture.
 func changedWhileRead(tb testing.TB, f Fixture, s connector.Source) error {
 	if !s.Capabilities().Versions {
 		return nil
@@ -168,5 +184,5 @@ func changedWhileRead(tb testing.TB, f Fixture, s connector.Source) error {
 	}
 	f.Put(tb, "large.txt", fresh)
 	rest, err := io.ReadAll(r)
-	return oldOrChanged(old)(append(got, rest...), errors.Join(err, r.Close()))
+	return oldOrChanged(docs[0], r, old, fresh)(append(got, rest...), errors.Join(err, r.Close()))
 }

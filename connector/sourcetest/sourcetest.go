@@ -35,6 +35,11 @@ type Fixture struct {
 	Spoil func(tb testing.TB, path string)
 	// Break makes the whole listing fail, as an unplugged disk does.
 	Break func(tb testing.TB)
+	// Outage makes every call to the system fail, as an overloaded server does, until end is called; nil where that cannot
+	// happen. A source that is a connector.Resumer has one, and lists in pages of at most 5 documents here.
+	Outage func(tb testing.TB) (end func())
+	// Extra are further paths that the system can hold, beside those that every one can.
+	Extra []string
 }
 
 // Run checks every rule, each on a fixture of its own.
@@ -89,16 +94,18 @@ func rules() []rule {
 		{"consumer stops", consumerStops},
 		{"changed since listed", changedSinceListed},
 		{"changed while read", changedWhileRead},
+		{"resumed reading", resumedReading},
+		{"resumed listing", resumedListing},
 	}
 }
 
 // corpus has paths that tell the orders apart, and names in both Unicode forms.
-func corpus() map[string][]byte {
+func corpus(f Fixture) map[string][]byte {
 	docs := map[string][]byte{"empty.txt": {}}
-	for _, p := range []string{
+	for _, p := range append([]string{
 		"a.md", "a/b.md", "a/b/c.md", "a-b.md", "a b.md", "a0.md", "B.md", "z/last.md", "手册/第一章.md",
 		"caf\u00e9.md", "cafe\u0301.md", "100%.md", "q#1?.md",
-	} {
+	}, f.Extra...) {
 		docs[p] = []byte("content of " + p + "\n")
 	}
 	return docs
@@ -153,7 +160,7 @@ func complete(tb testing.TB, f Fixture, s connector.Source) error {
 	if docs, err := list(tb.Context(), s); err != nil || len(docs) > 0 {
 		return fmt.Errorf("an empty system lists %q, error %v", paths(docs), err)
 	}
-	want := corpus()
+	want := corpus(f)
 	fill(tb, f, want)
 	docs, err := list(tb.Context(), s)
 	if err != nil {
@@ -181,7 +188,7 @@ func complete(tb testing.TB, f Fixture, s connector.Source) error {
 }
 
 func order(tb testing.TB, f Fixture, s connector.Source) error {
-	fill(tb, f, corpus())
+	fill(tb, f, corpus(f))
 	docs, err := list(tb.Context(), s)
 	if err != nil {
 		return err
@@ -202,7 +209,7 @@ func order(tb testing.TB, f Fixture, s connector.Source) error {
 }
 
 func repeatable(tb testing.TB, f Fixture, s connector.Source) error {
-	fill(tb, f, corpus())
+	fill(tb, f, corpus(f))
 	type facts struct {
 		path, uri, version, media string
 		size                      int64
@@ -226,7 +233,7 @@ func repeatable(tb testing.TB, f Fixture, s connector.Source) error {
 }
 
 func content(tb testing.TB, f Fixture, s connector.Source) error {
-	want := corpus()
+	want := corpus(f)
 	want["large.bin"] = bytes.Repeat([]byte("0123456789abcde\n"), 20_000)
 	fill(tb, f, want)
 	docs, err := list(tb.Context(), s)
@@ -285,7 +292,7 @@ func versions(tb testing.TB, f Fixture, s connector.Source) error {
 	if !s.Capabilities().Versions {
 		return nil
 	}
-	fill(tb, f, corpus())
+	fill(tb, f, corpus(f))
 	before, err := list(tb.Context(), s)
 	if err != nil {
 		return err
@@ -312,7 +319,7 @@ func versions(tb testing.TB, f Fixture, s connector.Source) error {
 }
 
 func absence(tb testing.TB, f Fixture, s connector.Source) error {
-	docs := corpus()
+	docs := corpus(f)
 	fill(tb, f, docs)
 	if _, err := list(tb.Context(), s); err != nil {
 		return err
@@ -344,7 +351,7 @@ func rename(tb testing.TB, f Fixture, s connector.Source) error {
 	if f.Rename == nil {
 		return nil
 	}
-	docs := corpus()
+	docs := corpus(f)
 	fill(tb, f, docs)
 	if _, err := list(tb.Context(), s); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package servers starts real databases for tests, by scripts/servers.sh. A server that is not installed skips the test, or
+// Package servers starts real databases and object stores for tests, by scripts/servers.sh. A server that is not installed skips the test, or
 // fails it where KBSYNC_REQUIRE_SERVERS names it (a list with commas, or "all"): what must run may not skip in silence. Where
 // that list is given, the servers that it does not name are left alone, whatever else is installed on the machine.
 package servers
@@ -202,6 +202,15 @@ func installed(name string) bool {
 	switch name {
 	case "weaviate":
 		probe = filepath.Join("bin", "weaviate-server")
+	case "versitygw":
+		probe = filepath.Join("bin", "versitygw")
+	case "fake-gcs":
+		probe = filepath.Join("bin", "fake-gcs-server")
+	case "azurite":
+		probe = filepath.Join("azurite", "node_modules", "azurite", "dist", "src", "blob", "main.js")
+	case "mariadb":
+		_, err := exec.LookPath("mariadbd")
+		return err == nil
 	case "opensearch":
 		probe = filepath.Join("opensearch", "plugins", "opensearch-knn")
 	}

@@ -30,13 +30,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/globs"
 )
 
 // Config of the source.
@@ -67,20 +67,13 @@ func (c *Config) Validate() error {
 	if c.Root == "" {
 		fail("root: missing; expected a folder")
 	}
-	for key, globs := range map[string][]string{"include": c.Include, "exclude": c.Exclude} {
-		for i, glob := range globs {
-			switch clean := cleanGlob(glob); {
-			case clean == "" || !doublestar.ValidatePattern(clean):
-				fail("%s[%d]: not a valid glob pattern", key, i)
-			case filepath.IsAbs(glob) || strings.HasPrefix(clean, "/"):
-				fail("%s[%d]: patterns are relative to root; leave out the leading slash", key, i)
-			case clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains(clean, "/../"):
-				fail("%s[%d]: a pattern cannot leave root", key, i)
-			}
-		}
+	if err := globs.Validate(c.Include, c.Exclude); err != nil {
+		errs = append(errs, err)
 	}
-	if len(c.Include) == 0 {
-		fail(`include: empty, so that nothing would be listed; leave it out for all files`)
+	for i, glob := range slices.Concat(c.Include, c.Exclude) {
+		if filepath.IsAbs(glob) && !strings.HasPrefix(glob, "/") {
+			fail("pattern %d (%s): patterns are relative to root", i, glob)
+		}
 	}
 	for i, name := range c.IgnoreFiles {
 		if name == "" || strings.ContainsAny(name, `/\`) {
@@ -97,7 +90,7 @@ func (c *Config) Validate() error {
 type Source struct {
 	root   string // absolute
 	config Config
-	filter filter
+	filter *globs.Filter
 
 	mu     sync.Mutex
 	live   *os.Root   // where the last listing read
@@ -129,7 +122,7 @@ func Open(c Config, dir string) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fs: root: %w", err)
 	}
-	return &Source{root: root, config: c, filter: newFilter(c)}, nil
+	return &Source{root: root, config: c, filter: globs.New(c.Include, c.Exclude)}, nil
 }
 
 // Capabilities promises tree order and versions, and passes max_tree_size on.

@@ -161,9 +161,9 @@ func (w *walker) entry(ctx context.Context, dir *os.File, at folder, raw []byte)
 
 func (w *walker) wanted(path string, at folder, isDir bool) bool {
 	if isDir {
-		return w.source.filter.folder(path) && !at.ignore.ignored(path, true)
+		return w.source.filter.Folder(path) && !at.ignore.ignored(path, true)
 	}
-	return w.source.filter.file(path) && !at.ignore.ignored(path, false)
+	return w.source.filter.File(path) && !at.ignore.ignored(path, false)
 }
 
 // plainURI says that a path stands in a URI as it is.
