@@ -54,6 +54,7 @@ var rooms = map[string][]string{
 	"connector/config":     {"connector"},
 	"connector/ledger":     {"connector"},
 	"connector/pipeline":   {"connector", "connector/config", "connector/ledger", "internal"},
+	"connector/service":    {"connector", "connector/config", "connector/ledger", "connector/pipeline"},
 	"connector/sinktest":   {"connector", "internal"},
 	"connector/sourcetest": {"connector"},
 	"connector/parsertest": {"connector"},
@@ -68,7 +69,7 @@ var rooms = map[string][]string{
 	"sinks":      {"connector", "internal"},
 	"internal":   {"connector", "internal"},
 	"plugins":    {"connector", "sources", "parsers", "strategies", "embedders", "sinks"},
-	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "plugins", "internal", "parsers/code", "sources/fs"},
+	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "plugins", "internal", "parsers/code", "sources/fs"},
 	"acceptance": {},
 	"docs":       {},
 }

@@ -178,6 +178,7 @@ func (d *decoder) check(f *File, root *node) {
 	if f.Sync.Memory < 1<<20 {
 		d.fail(at("sync", "memory"), "sync.memory", "expected at least 1MiB")
 	}
+	d.checkSync(f, at)
 	d.checkSources(f)
 	d.checkRules(f, root)
 }

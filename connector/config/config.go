@@ -68,7 +68,10 @@ type Rule struct {
 // Sync says how a run behaves.
 type Sync struct {
 	// Schedule is empty for runs by hand.
-	Schedule string `yaml:"schedule" doc:"when watch and serve run a sync: \"@every 15m\" or a cron line"`
+	Schedule string        `yaml:"schedule" doc:"when serve runs a sync: \"@every 15m\", or a cron line such as \"0 3 * * *\", with CRON_TZ=ZONE before it if need be"`
+	Jitter   time.Duration `yaml:"jitter" doc:"each scheduled run waits a random time up to this, so that many pipelines do not start at once"`
+	Debounce time.Duration `yaml:"debounce" doc:"after a change, how long watch waits for quiet; after ten times as long it runs anyway"`
+	Poll     time.Duration `yaml:"poll" doc:"how often watch lists a source that does not tell of changes"`
 	// Concurrency 0 means one per processor.
 	Concurrency int `yaml:"concurrency" doc:"documents worked on at a time; 0: one per processor"`
 	// MaxDelete guards against a source that lost documents by accident.
@@ -97,6 +100,7 @@ func defaults() *File {
 		Sync: Sync{
 			MaxDelete: Amount{Value: 50, Percent: true}, OnError: "continue", Retries: 5,
 			DocumentTimeout: 5 * time.Minute, Memory: 512 << 20,
+			Debounce: time.Second, Poll: 30 * time.Second,
 		},
 	}
 }

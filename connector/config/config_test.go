@@ -48,7 +48,7 @@ func TestThreeLines(t *testing.T) {
 	if c := f.Sources[0].Config.(*fsConfig); c.Root != "./docs" || len(c.Include) != 1 {
 		t.Errorf("fs: %+v", c)
 	}
-	want := Sync{MaxDelete: Amount{50, true}, OnError: "continue", Retries: 5, DocumentTimeout: 5 * time.Minute, Memory: 512 << 20}
+	want := Sync{MaxDelete: Amount{50, true}, OnError: "continue", Retries: 5, DocumentTimeout: 5 * time.Minute, Memory: 512 << 20, Debounce: time.Second, Poll: 30 * time.Second}
 	if f.Sync != want {
 		t.Errorf("sync: %+v", f.Sync)
 	}
