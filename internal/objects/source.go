@@ -92,7 +92,8 @@ func (s *Source) list(ctx context.Context, yield func(connector.Change, error) b
 			}
 			o := s.at.page[s.at.next]
 			s.at.next++
-			if change, listed, err := s.item(o); listed && !yield(change, err) {
+			change, listed, err := s.item(o)
+			if listed && !yield(change, err) || err != nil && !errors.As(err, new(*connector.DocError)) {
 				return
 			}
 		}
@@ -140,6 +141,8 @@ func (s *Source) item(o *blob.ListObject) (c connector.Change, listed bool, err 
 		return c, true, &connector.DocError{Path: printable(path), Err: err}
 	}
 	switch {
+	case !strings.HasPrefix(key, s.config.Prefix):
+		return c, true, connector.Errorf(connector.ClassUnsupported, "%s: list: the server lists %q, which does not start with the prefix %q", s.Kind, key, s.config.Prefix)
 	case o.IsDir || o.Size == 0 && (strings.HasSuffix(key, "/") || strings.HasSuffix(key, "_$folder$")), !s.filter.Below(path):
 		return c, false, nil
 	case err != nil:
@@ -166,10 +169,7 @@ func (s *Source) item(o *blob.ListObject) (c connector.Change, listed bool, err 
 // path is a key below the prefix. Paths neither are empty nor start with a slash, so such remainders get "./" before them, and
 // those that start with it get it once more, so that no two keys share a path.
 func (s *Source) path(key string) string {
-	if len(key) < s.strip { // a server that ignores the prefix
-		return "./" + key
-	}
-	rest := key[s.strip:]
+	rest := key[min(s.strip, len(key)):]
 	if rest == "" || rest[0] == '/' || strings.HasPrefix(rest, "./") {
 		return "./" + rest
 	}
