@@ -20,6 +20,7 @@ func registry(tb testing.TB, r *rig) *connector.Registry {
 	reg, err := plugins.Registry()
 	err = errors.Join(err,
 		reg.Sources.Add("faulty", faultyPlugin()),
+		reg.Sources.Add("paged", pagedPlugin(r)),
 		reg.Sinks.Add("memory", connector.Define("memory", "the reference sink", memoryConfig{},
 			func(_ context.Context, c *memoryConfig, _ connector.Env) (connector.Sink, error) {
 				return r.place(c.Name), nil

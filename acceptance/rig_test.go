@@ -32,6 +32,7 @@ type rig struct {
 	opts   pipeline.Options
 	embeds atomic.Int64 // texts embedded
 	reg    *connector.Registry
+	paged  *pagedFaults // planted in `paged: {}` sources
 }
 
 const pipelineName = "acceptance"

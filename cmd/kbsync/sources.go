@@ -98,7 +98,7 @@ func (a *app) listSource(ctx context.Context, v *pipeline.Preview, conf config.S
 		return 0, err
 	}
 	docs, skipped, bytes := 0, 0, int64(0)
-	for ch, lerr := range src.Changes(ctx) {
+	for ch, lerr := range v.Changes(ctx, conf.Name, src) {
 		d := listedDoc{Source: conf.Name}
 		var de *connector.DocError
 		switch {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,13 +72,46 @@ type cutter struct {
 	ledger *ledger.Ledger // for spools; nil: everything in memory
 }
 
-// stage reads and cuts one document. A panic in a parser or strategy is that document's error.
-func (c *cutter) stage(ctx context.Context, j job) (s *staged, err error) {
+// stage reads and cuts one document. A panic in a parser or strategy is that document's error; a reading that broke by a passing
+// fault, and could not go on where it broke, starts again.
+func (c *cutter) stage(ctx context.Context, j job) (*staged, error) {
 	if d := c.p.file.Sync.DocumentTimeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("took longer than sync.document_timeout (%s)", d))
 		defer cancel()
 	}
+	for tries := 0; ; tries++ {
+		if dead := j.src.gone(); dead != nil {
+			return &staged{job: j}, &stageError{"open", &sourceError{dead}}
+		}
+		s, fault, err := c.attempt(ctx, j)
+		if fault == nil {
+			if err == nil {
+				j.src.read(nil)
+			}
+			return s, err
+		}
+		if !passing(fault) || tries >= c.p.file.Sync.Retries || ctx.Err() != nil {
+			if ctx.Err() == nil && j.src.read(fault) {
+				err = &stageError{stageOf(err, "read"), &sourceError{fault}}
+			}
+			return s, err
+		}
+		c.p.log.Warn("trying again", "what", "read", "source", j.src.name, "path", j.doc.Path, "error", fault)
+		if perr := c.p.pauseAfter(ctx, tries, fault); perr != nil {
+			return s, &stageError{stageOf(err, "read"), perr}
+		}
+	}
+}
+
+// sourceError is a fault of the whole source that shows at one of its documents.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// attempt stages a document once. fault is the source's part of the error, if it has one.
+func (c *cutter) attempt(ctx context.Context, j job) (s *staged, fault, err error) {
 	s = &staged{job: j}
 	defer func() {
 		if r := recover(); r != nil {
@@ -87,18 +121,21 @@ func (c *cutter) stage(ctx context.Context, j job) (s *staged, err error) {
 			err = errors.Join(err, s.spool.Drop(context.WithoutCancel(ctx)))
 		}
 	}()
-	rc, err := j.doc.Open(ctx)
+	rc, err := c.p.open(ctx, &s.job.doc)
 	if err != nil {
-		return s, &stageError{"open", causeOf(ctx, err)}
+		return s, err, &stageError{"open", causeOf(ctx, err)}
 	}
 	if err = c.read(ctx, s, rc); err != nil {
 		err = &stageError{stageOf(err, "cut"), causeOf(ctx, err)}
 	}
+	if rc.err != nil {
+		fault, err = rc.err, &stageError{"read", causeOf(ctx, rc.err)}
+	}
 	// Close reports a document that changed while it was read.
 	if cerr := rc.Close(); err == nil && cerr != nil {
-		err = &stageError{"read", cerr}
+		fault, err = cerr, &stageError{"read", cerr}
 	}
-	return s, err
+	return s, fault, err
 }
 
 // causeOf names, in place of an error that only says that ctx ended, why it ended.
@@ -127,9 +164,17 @@ func (r *rawReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (c *cutter) read(ctx context.Context, s *staged, rc io.Reader) error {
+func (c *cutter) read(ctx context.Context, s *staged, rc *docReader) error {
 	raw := &rawReader{ctx: ctx, r: rc, sum: sha256.New()}
-	buf := bufio.NewReaderSize(raw, 64<<10)
+	packed := bufio.NewReaderSize(raw, 64<<10)
+	unpacked, err := rc.unpacked(packed)
+	if err != nil {
+		return &stageError{"read", err}
+	}
+	buf := packed
+	if unpacked != io.Reader(packed) {
+		buf = bufio.NewReaderSize(unpacked, 64<<10)
+	}
 	head, err := buf.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return &stageError{"read", err}
@@ -138,6 +183,9 @@ func (c *cutter) read(ctx context.Context, s *staged, rc io.Reader) error {
 	maxTree := s.job.src.caps.MaxTreeSize
 	var tree bool
 	s.facts, tree = detectFacts(doc, head, maxTree)
+	if len(doc.Metadata) > 0 {
+		s.facts.Metadata = metadataDigest(doc.Metadata)
+	}
 	if s.facts.Skip == "" && c.p.router.parsers[s.facts.Parser] == nil {
 		s.facts.Skip = fmt.Sprintf("no parser for %s in this build", s.facts.MediaType)
 	}
@@ -146,14 +194,16 @@ func (c *cutter) read(ctx context.Context, s *staged, rc io.Reader) error {
 		return nil
 	}
 	var in io.Reader = buf
-	if tree && doc.Size < 0 && maxTree > 0 {
+	if tree && (doc.Size < 0 || rc.packed) && maxTree > 0 {
 		in = &limited{r: buf, left: maxTree}
 	}
 	if err := c.cut(ctx, s, in); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, buf); err != nil {
-		return &stageError{"read", err}
+	for _, rest := range []io.Reader{buf, packed} { // the hash is that of all bytes
+		if _, err := io.Copy(io.Discard, rest); err != nil {
+			return &stageError{"read", err}
+		}
 	}
 	s.read = raw.n
 	raw.sum.Sum(s.raw[:0])
@@ -177,7 +227,7 @@ func (l *limited) Read(b []byte) (int, error) {
 // settle decides, once the bytes are known, whether anything changed, and fills what the records share.
 func (c *cutter) settle(s *staged) error {
 	old := s.job.old
-	s.same = old != nil && old.State == ledger.DocOK && string(old.Raw) == string(s.raw[:]) && old.Fingerprint == s.finger && s.sameURI()
+	s.same = old != nil && old.State == ledger.DocOK && string(old.Raw) == string(s.raw[:]) && old.Fingerprint == s.finger && s.sameFacts()
 	modified := s.job.doc.ModifiedAt
 	if old != nil && old.Modified != 0 && string(old.Raw) == string(s.raw[:]) {
 		modified = time.Unix(0, old.Modified) // touched, not changed
@@ -194,9 +244,20 @@ func (c *cutter) settle(s *staged) error {
 	return nil
 }
 
-func (s *staged) sameURI() bool {
+// sameFacts says whether what the chunks say of their document, beside its content, is what is stored.
+func (s *staged) sameFacts() bool {
 	var f facts
-	return json.Unmarshal(s.job.old.Facts, &f) == nil && f.URI == s.facts.URI
+	return json.Unmarshal(s.job.old.Facts, &f) == nil && f.URI == s.facts.URI && f.Metadata == s.facts.Metadata
+}
+
+// metadataDigest names the metadata of a document; values that JSON has no form for are refused later.
+func metadataDigest(m map[string]any) string {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return "?"
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
 }
 
 // cut runs parser and strategy.

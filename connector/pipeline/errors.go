@@ -66,7 +66,7 @@ func ExitCode(err error) int {
 		return ExitUsage
 	}
 	switch connector.ClassOf(err) {
-	case connector.ClassTransient, connector.ClassThrottled, connector.ClassDenied:
+	case connector.ClassTransient, connector.ClassThrottled, connector.ClassDenied, connector.ClassCredentials:
 		return ExitUnreachable
 	case connector.ClassConflict:
 		return ExitRefused

@@ -10,28 +10,8 @@ import (
 	"time"
 
 	"github.com/kbsync/kbsync/connector"
-	"github.com/kbsync/kbsync/connector/config"
 	"github.com/kbsync/kbsync/connector/ledger"
 )
-
-// openSource is a source that is being listed.
-type openSource struct {
-	name   string
-	source connector.Source
-	caps   connector.SourceCapabilities
-}
-
-func (p *Pipeline) openSource(ctx context.Context, conf config.SourceConf) (*openSource, error) {
-	plugin, ok := p.reg.Sources.Get(conf.Kind)
-	if !ok {
-		return nil, UsageErrorf("source %s: kind %q is not in this build", conf.Name, conf.Kind)
-	}
-	src, err := plugin.Open(ctx, conf.Config, p.env())
-	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", conf.Name, err)
-	}
-	return &openSource{conf.Name, src, src.Capabilities()}, nil
-}
 
 // job is a document to be looked at: listed, and not known to be unchanged.
 type job struct {
@@ -123,7 +103,7 @@ func (m *merge) ordered(ctx context.Context) error {
 	defer stop()
 	row, lerr, more := next()
 	lastKey := ""
-	for ch, err := range m.src.source.Changes(ctx) {
+	for ch, err := range m.ls.p.changes(ctx, m.src) {
 		if done, ferr := m.fault(ctx, err); done {
 			return ferr
 		} else if err != nil {
@@ -170,7 +150,7 @@ func (m *merge) unordered(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = seen.Close() }()
-	for ch, err := range m.src.source.Changes(ctx) {
+	for ch, err := range m.ls.p.changes(ctx, m.src) {
 		if done, ferr := m.fault(ctx, err); done {
 			return ferr
 		} else if err != nil {
@@ -217,6 +197,9 @@ func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
 		m.out.err = ErrDrained
 		return true, nil
 	default:
+	}
+	if m.out.err = m.src.gone(); m.out.err != nil {
+		return true, nil
 	}
 	if err == nil {
 		return false, nil

@@ -42,7 +42,8 @@ type Options struct {
 	Progress Progress
 	// LedgerHook and CacheBytes are handed to the ledger; the hook is for fault tests.
 	LedgerHook func(op string) error
-	// WrapSink and WrapEmbedder, if set, stand between the engine and its plugins: for fault tests.
+	// WrapSource, WrapSink and WrapEmbedder, if set, stand between the engine and its plugins: for fault tests.
+	WrapSource   func(connector.Source) connector.Source
 	WrapSink     func(connector.Sink) connector.Sink
 	WrapEmbedder func(connector.Embedder) connector.Embedder
 	// RetryWait is the wait before the first retry, 0 means 200 ms; it grows from there.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -153,10 +154,7 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain, own: p.ownFiles()}
 	f := &flow{p: p, w: w}
 	listings, err := f.listAll(ctx, ls, func(j job) error { return pr.step(ctx, j) })
-	for _, src := range f.sources {
-		_ = src.source.Close()
-	}
-	if err != nil {
+	if err := errors.Join(err, f.close(listings)); err != nil {
 		return nil, err
 	}
 	r := t.result()
@@ -187,9 +185,12 @@ type planner struct {
 func (pr *planner) step(ctx context.Context, j job) error {
 	step := Step{Source: j.src.name, Path: j.doc.Path, Version: j.doc.Version, Action: ActionUpdate}
 	s, err := pr.cutter.stage(ctx, j)
+	step.Version = s.job.doc.Version
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.As(err, new(*sourceError)):
+		return nil // said once, for the source
 	case err != nil:
 		step.Action, step.Reason = ActionFail, err.Error()
 		pr.plan.Steps = append(pr.plan.Steps, step)
@@ -245,7 +246,7 @@ func (pr *planner) vanished(ctx context.Context, listings []*listing, allow bool
 	sw := &sweeper{p: pr.p, w: pr.w, l: pr.w.l, allow: allow}
 	for _, lst := range listings {
 		if lst.err != nil {
-			pr.plan.Refused = append(pr.plan.Refused, fmt.Sprintf("source %s: the listing broke: %v", lst.source, lst.err))
+			pr.plan.Refused = append(pr.plan.Refused, fmt.Sprintf("source %s: it could not be listed and read to the end: %v", lst.source, lst.err))
 			continue
 		}
 		var steps []Step

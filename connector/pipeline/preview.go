@@ -129,12 +129,12 @@ func (v *Preview) Chunks(ctx context.Context, source string, caps connector.Sour
 
 // Elements parses one document and yields what the parser saw.
 func (v *Preview) Elements(ctx context.Context, caps connector.SourceCapabilities, doc connector.Document) (*Explanation, iter.Seq2[connector.Element, error], error) {
-	rc, err := doc.Open(ctx)
+	rc, in, err := v.p.content(ctx, &doc)
 	if err != nil {
 		return nil, nil, err
 	}
 	head := make([]byte, headBytes)
-	n, err := io.ReadFull(rc, head)
+	n, err := io.ReadFull(in, head)
 	if cerr := rc.Close(); cerr != nil && connector.ClassOf(cerr) != connector.ClassChanged {
 		err = cerr
 	}
@@ -152,13 +152,13 @@ func (v *Preview) Elements(ctx context.Context, caps connector.SourceCapabilitie
 	}
 	x.Parser, x.Backend = parser.Info().Name, parser.Info().Backend
 	return x, func(yield func(connector.Element, error) bool) {
-		rc, err := doc.Open(ctx)
+		rc, in, err := v.p.content(ctx, &doc)
 		if err != nil {
 			yield(connector.Element{}, err)
 			return
 		}
 		defer func() { _ = rc.Close() }()
-		for e, err := range parser.Parse(ctx, &doc, rc) {
+		for e, err := range parser.Parse(ctx, &doc, in) {
 			if !yield(e, err) {
 				return
 			}
@@ -173,4 +173,9 @@ func (v *Preview) Source(ctx context.Context, conf config.SourceConf) (connector
 		return nil, err
 	}
 	return src.source, nil
+}
+
+// Changes lists an opened source as a sync does: passing faults are waited out.
+func (v *Preview) Changes(ctx context.Context, name string, src connector.Source) iter.Seq2[connector.Change, error] {
+	return v.p.changes(ctx, &openSource{name: name, source: src})
 }

@@ -99,6 +99,9 @@ func newBase(file *config.File, source string, doc *connector.Document, f *facts
 			m[k] = clean
 		}
 	}
+	if own, ok := doc.Metadata["title"].(string); ok && title == "" {
+		title = own
+	}
 	title = strings.ReplaceAll(title, "\x00", "")
 	if title == "" {
 		title = strings.TrimSuffix(path.Base(doc.Path), path.Ext(doc.Path))

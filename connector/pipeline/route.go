@@ -29,6 +29,7 @@ type facts struct {
 	Size      int64          `json:"z"`
 	URI       string         `json:"u,omitempty"`
 	Front     map[string]any `json:"f,omitempty"`
+	Metadata  string         `json:"t,omitempty"` // digest of the metadata that the source gave
 }
 
 func (f *facts) encode() []byte {

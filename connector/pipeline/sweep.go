@@ -50,7 +50,10 @@ func (s *sweeper) broken(lst *listing) error {
 		return lst.err
 	}
 	s.w.tally.row(ErrorRow{Source: lst.source, Stage: "list", Error: lst.err.Error()})
-	return &UnreachableError{fmt.Errorf("source %s: the listing broke, so nothing of it was deleted: %w", lst.source, lst.err)}
+	if connector.ClassOf(lst.err) == connector.ClassCredentials {
+		return &UnreachableError{fmt.Errorf("source %s: its credentials were refused or ran out; nothing of it was deleted, and the next run goes on from here: %w", lst.source, lst.err)}
+	}
+	return &UnreachableError{fmt.Errorf("source %s: it could not be listed and read to the end, so nothing of it was deleted: %w", lst.source, lst.err)}
 }
 
 // guard refuses to delete what looks like an accident: an empty listing, or too large a loss.

@@ -193,7 +193,7 @@ func (f *flow) run(ctx context.Context, ls *lister, plan *Plan) ([]*listing, err
 			for j := range jobs {
 				s, err := f.cutter.stage(cutCtx, j)
 				// What turns out unchanged (it was written a moment before the last run, say) is in no plan.
-				if want, ok := plan.version(j.src.name, j.doc.Path); plan != nil && !s.same && (!ok || want != j.doc.Version) {
+				if want, ok := plan.version(j.src.name, j.doc.Path); plan != nil && !s.same && (!ok || want != s.job.doc.Version) {
 					return &GuardError{fmt.Sprintf("%s changed after the plan was made: plan again", j.doc.Path)}
 				}
 				select {
@@ -223,10 +223,21 @@ func (f *flow) run(ctx context.Context, ls *lister, plan *Plan) ([]*listing, err
 		return nil
 	})
 	err := g.Wait()
+	return listings, errors.Join(err, f.close(listings))
+}
+
+// close closes the sources. A listing that came to its end counts as broken if its documents could not be read.
+func (f *flow) close(listings []*listing) error {
+	var errs []error
 	for _, src := range f.sources {
-		err = errors.Join(err, src.source.Close())
+		for _, lst := range listings {
+			if dead := src.gone(); dead != nil && lst.source == src.name && !errors.Is(lst.err, ErrDrained) {
+				lst.err = dead
+			}
+		}
+		errs = append(errs, src.source.Close())
 	}
-	return listings, err
+	return errors.Join(errs...)
 }
 
 // writeBatch finishes a batch whose vectors are there and gives the memory of its documents back.
@@ -294,6 +305,9 @@ func (b *batcher) take(ctx context.Context, res cutResult) error {
 		}
 		if fatal(res.err) {
 			return res.err
+		}
+		if errors.As(res.err, new(*sourceError)) {
+			return nil // reported once, for the source; the document is looked at again next time
 		}
 		if err := f.w.failed(ctx, res.s, res.err); err != nil {
 			return err

@@ -150,9 +150,9 @@ func oldOrChanged(d connector.Document, r io.Reader, old, fresh []byte) func(got
 	}
 	return func(got []byte, err error) error {
 		switch {
-		case err != nil && connector.ClassOf(err) != connector.ClassChanged:
-			return fmt.Errorf("a document that changed gives an error of class %q: %w", connector.ClassOf(err), err)
+		case connector.ClassOf(err) == connector.ClassChanged:
 		case err != nil:
+			return fmt.Errorf("a document that changed gives an error of class %q: %w", connector.ClassOf(err), err)
 		case version != d.Version && !bytes.Equal(got, fresh):
 			return fmt.Errorf("the reader says that it reads another version than the listed one, and gives %d bytes that are not that content", len(got))
 		case version == d.Version && !bytes.Equal(got, old):
