@@ -199,7 +199,7 @@ func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
 	default:
 	}
 	if m.out.err = m.src.gone(); m.out.err != nil {
-		return true, nil
+		return true, nil //nolint:nilerr // the listing broke, the merge did not
 	}
 	if err == nil {
 		return false, nil
