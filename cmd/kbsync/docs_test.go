@@ -13,47 +13,66 @@ import (
 // generated is a part of a page that is made from the code: <!-- keys: qdrant --> … <!-- end -->, or mapping in place of keys.
 var generated = regexp.MustCompile(`(?s)(<!-- (keys|mapping): (\w+) -->\n).*?(<!-- end -->)`)
 
-// TestSinkPages compares the tables of keys and of mappings in each sink's page with the code; -update writes them. Every sink has a page.
-func TestSinkPages(t *testing.T) {
+// TestPluginPages compares the tables of keys and of mappings in the page of each source and sink with the code; -update writes
+// them. Every source and every sink has a page.
+func TestPluginPages(t *testing.T) {
 	reg := registry(t)
-	for _, kind := range reg.Sinks.Kinds() {
-		t.Run(kind, func(t *testing.T) {
-			path := filepath.Join(repository, "docs", "sinks", kind+".md")
-			page, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := map[string]bool{}
-			fresh := generated.ReplaceAllStringFunc(string(page), func(part string) string {
-				m := generated.FindStringSubmatch(part)
-				if m[3] != kind {
-					t.Errorf("%s holds a part of %s", path, m[3])
-				}
-				found[m[2]] = true
-				return m[1] + "\n" + pageTable(t, reg, m[2], kind, page) + "\n" + m[4]
+	for _, kind := range reg.Sources.Kinds() {
+		plugin, _ := reg.Sources.Get(kind)
+		t.Run("sources/"+kind, func(t *testing.T) {
+			checkPage(t, "sources", kind, map[string]func([]byte) string{
+				"keys": func([]byte) string { return config.KeyTable(plugin.Config()) },
 			})
-			if !found["keys"] || !found["mapping"] {
-				t.Errorf("%s lacks <!-- keys: %s --> or <!-- mapping: %s -->", path, kind, kind)
-			}
-			if fresh == string(page) {
-				return
-			}
-			if !*update {
-				t.Errorf("%s is out of date: run go test ./cmd/kbsync -update", path)
-			} else if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		})
+	}
+	for _, kind := range reg.Sinks.Kinds() {
+		plugin, _ := reg.Sinks.Get(kind)
+		t.Run("sinks/"+kind, func(t *testing.T) {
+			checkPage(t, "sinks", kind, map[string]func([]byte) string{
+				"keys":    func([]byte) string { return config.KeyTable(plugin.Config()) },
+				"mapping": func(page []byte) string { return mappingTable(t, reg, kind, page) },
+			})
 		})
 	}
 }
 
-func pageTable(t *testing.T, reg *connector.Registry, part, kind string, page []byte) string {
+// checkPage compares the generated parts of a page with what makes them; each must be there.
+func checkPage(t *testing.T, folder, kind string, parts map[string]func(page []byte) string) {
+	t.Helper()
+	path := filepath.Join(repository, "docs", folder, kind+".md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	fresh := generated.ReplaceAllStringFunc(string(page), func(part string) string {
+		m := generated.FindStringSubmatch(part)
+		if m[3] != kind || parts[m[2]] == nil {
+			t.Errorf("%s holds a part of %s: %s", path, m[3], m[2])
+			return part
+		}
+		found[m[2]] = true
+		return m[1] + "\n" + parts[m[2]](page) + "\n" + m[4]
+	})
+	for part := range parts {
+		if !found[part] {
+			t.Errorf("%s lacks <!-- %s: %s -->", path, part, kind)
+		}
+	}
+	if fresh == string(page) {
+		return
+	}
+	if !*update {
+		t.Errorf("%s is out of date: run go test ./cmd/kbsync -update", path)
+	} else if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mappingTable is the mapping of a sink, as configured by its page's first example.
+func mappingTable(t *testing.T, reg *connector.Registry, kind string, page []byte) string {
 	t.Helper()
 	plugin, _ := reg.Sinks.Get(kind)
-	if part == "keys" {
-		return config.KeyTable(plugin.Config())
-	}
-	// The mapping is that of the page's first example.
 	for _, b := range config.Blocks(page) {
 		for _, text := range b.Configurations() {
 			file, err := config.Parse(filepath.Join(t.TempDir(), "kbsync.yaml"), []byte(text), reg, config.Options{Partial: true, Getenv: anyValue})

@@ -17,7 +17,7 @@ func KeyTable(defaults any) string {
 	var b strings.Builder
 	b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
 	for _, f := range fields(v.Type()) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.key, typeWords(f), defaultWords(v.FieldByIndex(f.index)), strings.ReplaceAll(f.doc, "|", "\\|"))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.key, typeWords(f), defaultWords(f, v.FieldByIndex(f.index)), strings.ReplaceAll(f.doc, "|", "\\|"))
 	}
 	return b.String()
 }
@@ -51,8 +51,14 @@ func typeWords(f field) string {
 	return "number"
 }
 
-func defaultWords(v reflect.Value) string {
+func defaultWords(f field, v reflect.Value) string {
 	switch {
+	case f.required:
+		return "required"
+	case f.size && v.CanInt() && v.Int() > 0:
+		return "`" + FormatSize(v.Int()) + "`"
+	case v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem().Kind() == reflect.String:
+		return fmt.Sprintf("`%q`", v.Interface())
 	case v.Type() == secretType || v.Kind() == reflect.Struct || v.Kind() == reflect.Map || v.Kind() == reflect.Slice || v.Kind() == reflect.Pointer:
 		return ""
 	case v.Kind() == reflect.String && v.Len() == 0:
