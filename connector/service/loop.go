@@ -1,0 +1,353 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/kbsync/kbsync/connector/ledger"
+	"github.com/kbsync/kbsync/connector/pipeline"
+)
+
+// maxWait bounds a wait, so that a clock that was set, or a machine that slept, is noticed.
+const maxWait = time.Minute
+
+// step is what follows a wait.
+type step int
+
+const (
+	stepRun step = iota
+	stepReload
+	stepDrained
+	stepCancelled
+)
+
+func (s *Service) loop(ctx context.Context) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	w := s.startWatching(ctx)
+	defer func() { w.stop() }()
+	for first := true; ; {
+		if !w.await(ctx, s.opts.Drain) { // nothing may change unseen between a watch's beginning and the first run's listing
+			return context.Cause(ctx)
+		}
+		why, next := s.wait(ctx)
+		switch next {
+		case stepDrained:
+			return nil
+		case stepCancelled:
+			return context.Cause(ctx)
+		case stepReload:
+			if s.reload() {
+				w.stop()
+				w = s.startWatching(ctx)
+			}
+			continue
+		case stepRun:
+		}
+		err := s.run(ctx, why)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case first && pipeline.ExitCode(err) == pipeline.ExitUsage, s.jammed(err):
+			return err
+		}
+		first = false
+	}
+}
+
+// jammed says that a run that panicked in this process left the lock behind: only the end of the process gives it back.
+func (s *Service) jammed(err error) bool {
+	var locked *ledger.LockedError
+	return errors.As(err, &locked) && locked.Holder.PID == os.Getpid() && s.metrics.panics.Load() > 0
+}
+
+// begin decides about the first run: at once if the last one is older than the last tick, did not end or did not end well, else
+// at the next tick. Then a configuration that cannot be run is found out by opening it.
+func (s *Service) begin(ctx context.Context) error {
+	last, found, err := s.engine.last(ctx, s.file)
+	if err != nil {
+		s.log.Warn("the ledger does not tell when the last run was", "error", err)
+	}
+	now := wall()
+	owed, tick, missed := "", time.Time{}, 0
+	switch {
+	case !found || s.opts.Watch:
+		owed = "start"
+	case last.Ended.IsZero():
+		owed = "the last run did not end"
+	case last.Outcome != outcomeOK:
+		owed = "the last run failed"
+	}
+	if s.times != nil {
+		tick = s.times.next(now)
+		if found {
+			if missed, tick = s.times.pass(s.times.next(last.Started.Round(0)), now); missed > 0 && owed == "" {
+				owed = "missed"
+			}
+		}
+	}
+	s.update(func(st *state) {
+		st.owed = owed
+		st.missed += int64(missed)
+		if found && !last.Ended.IsZero() {
+			st.last = &ended{Started: last.Started, Ended: last.Ended, Reason: "before this service", Outcome: outcomeOK}
+			if last.Outcome == outcomeOK {
+				st.success = last.Ended
+			} else {
+				st.last.Outcome, st.last.Error = outcomeError, last.Outcome
+			}
+		}
+		s.plan(st, tick)
+	})
+	s.log.Info("serving", "schedule", s.times.String(), "watch", s.opts.Watch, "next", s.nextRun())
+	if owed != "" {
+		return nil // the run itself opens the pipeline
+	}
+	status, err := s.engine.check(ctx, s.file)
+	if pipeline.ExitCode(err) == pipeline.ExitUsage && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	s.update(func(st *state) { st.status, st.statusAt = status, wall() })
+	if err != nil {
+		s.log.Warn("the pipeline cannot be opened now", "error", err)
+	}
+	return nil
+}
+
+// plan sets the next tick.
+func (s *Service) plan(st *state, tick time.Time) {
+	st.tick, st.due = tick, time.Time{}
+	if s.times != nil && !tick.IsZero() {
+		st.due = s.times.due(tick)
+	}
+}
+
+// upcoming is the run that is due first.
+func (s *Service) upcoming(now time.Time) (why string, due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.next(s.file.Sync.Debounce, s.file.Sync.Poll, now)
+}
+
+// nextRun is when that will be; zero if nothing is planned.
+func (s *Service) nextRun() time.Time {
+	_, due := s.upcoming(wall())
+	return due
+}
+
+// wait returns when something is to be done.
+func (s *Service) wait(ctx context.Context) (why string, next step) {
+	for {
+		select { // to stop comes before all else
+		case <-ctx.Done():
+			return "", stepCancelled
+		case <-s.opts.Drain:
+			return "", stepDrained
+		default:
+		}
+		now := wall()
+		why, due := s.upcoming(now)
+		if why != "" && !due.After(now) {
+			return why, stepRun
+		}
+		d := maxWait
+		if why != "" {
+			d = min(d, due.Sub(now))
+		}
+		timer := time.NewTimer(d)
+		select {
+		case <-ctx.Done():
+		case <-s.opts.Drain:
+		case <-s.wake:
+		case <-timer.C:
+		case <-s.opts.Reload:
+			timer.Stop()
+			return "", stepReload
+		}
+		timer.Stop()
+	}
+}
+
+// run is one sync and what follows from how it ended.
+func (s *Service) run(ctx context.Context, why string) error {
+	p := new(progress)
+	start := wall()
+	s.update(func(st *state) {
+		// Everything that was waited for up to now is in this run.
+		st.running, st.reason, st.progress = start, why, p
+		st.owed, st.asked, st.retryAt = "", false, time.Time{}
+		st.firstChange, st.lastChange = time.Time{}, time.Time{}
+		if s.times != nil && !st.due.IsZero() && !st.due.After(start) {
+			passed, tick := s.times.pass(st.tick, start)
+			st.missed += int64(passed - 1) // one of them has its run
+			s.plan(st, tick)
+		}
+	})
+	s.log.Debug("run begins", "reason", why)
+	var result pipeline.Result
+	var status *pipeline.Status
+	returned := false
+	err := guarded(func() (err error) {
+		result, status, err = s.drive(ctx, p)
+		returned = true
+		return err
+	})
+	if !returned {
+		s.metrics.panics.Add(1)
+	}
+	s.settle(why, start, &result, status, err)
+	if s.opts.Ended != nil {
+		s.opts.Ended(result, err)
+	}
+	return err
+}
+
+// sayEvery is how often a run under way is reported.
+const sayEvery = 30 * time.Second
+
+// drive runs the engine and tells the log how far it is.
+func (s *Service) drive(ctx context.Context, p *progress) (pipeline.Result, *pipeline.Status, error) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(sayEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				s.log.Info("run under way", "listed", p.listed.Load(), "settled", p.settled.Load(), "embedded", p.embedded.Load(), "failed", p.failed.Load())
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-done
+	}()
+	return s.engine.sync(ctx, s.file, p)
+}
+
+// settle notes how a run ended and what comes next.
+func (s *Service) settle(why string, start time.Time, result *pipeline.Result, status *pipeline.Status, err error) {
+	now, outcome := wall(), outcomeOf(err)
+	kept := *result
+	kept.Errors = kept.Errors[:min(len(kept.Errors), maxKept)]
+	e := &ended{Started: start, Ended: now, Reason: why, Outcome: outcome, Result: &kept}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	d := &result.Documents
+	idle := d.Added+d.Updated+d.Moved+d.Deleted == 0
+	s.update(func(st *state) {
+		st.running, st.reason, st.progress, st.last = time.Time{}, "", nil, e
+		st.runs++
+		if status != nil {
+			st.status, st.statusAt = status, now
+		}
+		passed := 0
+		if s.times != nil && !st.tick.IsZero() {
+			// Ticks that passed while the run was under way are made up for by one run, right after it.
+			var tick time.Time
+			if passed, tick = s.times.pass(st.tick, now); passed > 0 {
+				st.missed += int64(passed)
+				st.owed = "missed"
+				s.plan(st, tick)
+			}
+		}
+		switch {
+		case !idle:
+			st.idle = 0
+		case why == "change":
+			st.idle++
+		}
+		switch outcome {
+		case outcomeOK:
+			st.failures, st.success = 0, now
+		case outcomeRefused, outcomeDrained: // a person must look; waiting does not help
+			st.failures = 0
+		default:
+			st.failures++
+			st.owed = "" // the next try makes up for that too
+			st.retryAt = now.Add(backoff(st.failures))
+			if !st.due.IsZero() && st.due.Before(st.retryAt) {
+				st.retryAt = st.due // the next tick comes first
+			}
+		}
+	})
+	s.metrics.ended(outcome, now.Sub(start), result)
+	s.report(e, result.Errors)
+}
+
+// maxKept bounds the failed documents of the last run that /status names.
+const maxKept = 100
+
+// report tells the log of a run.
+func (s *Service) report(e *ended, failures []pipeline.ErrorRow) {
+	d, c := &e.Result.Documents, &e.Result.Chunks
+	attrs := []any{
+		"outcome", e.Outcome, "reason", e.Reason, "took", e.Ended.Sub(e.Started).Round(time.Millisecond).String(),
+		"added", d.Added, "updated", d.Updated, "moved", d.Moved, "deleted", d.Deleted, "unchanged", d.Unchanged, "skipped", d.Skipped, "failed", d.Failed,
+		"chunks_written", c.Upserted, "chunks_deleted", c.Deleted, "embedded", e.Result.Embeddings.Computed,
+	}
+	if next := s.nextRun(); !next.IsZero() {
+		attrs = append(attrs, "next", next)
+	}
+	for i, row := range failures {
+		if i == maxSaid {
+			s.log.Warn(fmt.Sprintf("%d more documents failed: kbsync status names them", len(failures)-i))
+			break
+		}
+		s.log.Warn("failed", "source", row.Source, "path", row.Path, "stage", row.Stage, "error", row.Error)
+	}
+	switch e.Outcome {
+	case outcomeOK, outcomeDrained:
+		s.log.Info("run ended", attrs...)
+	default:
+		s.log.Error("run ended", append(attrs, "error", e.Error)...)
+	}
+}
+
+// maxSaid bounds the failed documents of one run that the log names.
+const maxSaid = 20
+
+// reload loads the configuration again; what is broken, or belongs to another pipeline, changes nothing.
+func (s *Service) reload() bool {
+	file, err := s.opts.Load()
+	var times *timetable
+	if err == nil {
+		times, err = s.timesOf(file)
+	}
+	if err == nil && file.Name != s.file.Name {
+		err = fmt.Errorf("its name is %q now: start a service of its own for it", file.Name)
+	}
+	if err != nil {
+		s.log.Error("the configuration is broken; the old one stays", "error", err)
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same := times.String() == s.times.String()
+	s.file, s.times = file, times
+	if !same || times == nil {
+		tick := time.Time{}
+		if times != nil {
+			tick = times.next(wall())
+		}
+		s.plan(&s.state, tick)
+	}
+	s.log.Info("the configuration was loaded again", "schedule", times.String())
+	return true
+}
+
+// String is the schedule as it was written.
+func (t *timetable) String() string {
+	if t == nil {
+		return ""
+	}
+	return t.text
+}
