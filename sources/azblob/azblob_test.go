@@ -1,0 +1,107 @@
+package azblob
+
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/sourcetest"
+	"github.com/kbsync/kbsync/internal/objects/objectstest"
+	"github.com/kbsync/kbsync/internal/servers"
+)
+
+// rig is a fresh container of an emulator behind a proxy.
+type rig struct {
+	container *objectstest.AzureContainer
+	proxy     *objectstest.Proxy
+}
+
+// containers counts those of this test binary: each rig has its own.
+var containers atomic.Int64 //nolint:gochecknoglobals // a counter of the tests
+
+func newRig(tb testing.TB, server string) *rig {
+	tb.Helper()
+	name := "container" + strconv.FormatInt(containers.Add(1), 10)
+	return &rig{objectstest.NewAzureContainer(tb, server, name), objectstest.StartProxy(tb, server)}
+}
+
+func (r *rig) config(change ...func(*Config)) Config {
+	c := defaults()
+	c.Account, c.AccountKey, c.Container = objectstest.AzureAccount, objectstest.AzureKey, r.container.Name
+	c.Endpoint = r.proxy.URL + "/" + objectstest.AzureAccount
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+// open is closed when the test ends.
+func (r *rig) open(tb testing.TB, change ...func(*Config)) *Source {
+	tb.Helper()
+	s, err := Open(tb.Context(), r.config(change...))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func pages(n int) func(*Config) { return func(c *Config) { c.PageSize = n } }
+
+func TestConformance(t *testing.T) {
+	server := servers.Start(t, "azurite")
+	sourcetest.Run(t, func(tb testing.TB) sourcetest.Fixture {
+		r := newRig(tb, server.Addr)
+		return sourcetest.Fixture{
+			Open: func(tb testing.TB) connector.Source {
+				s, err := Open(tb.Context(), r.config(pages(3)))
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return s
+			},
+			Put:    func(tb testing.TB, path string, content []byte) { r.container.Put(tb, path, content) },
+			Delete: func(tb testing.TB, path string) { r.container.Delete(tb, path) },
+			Rename: func(tb testing.TB, from, to string) {
+				r.container.Put(tb, to, r.container.Get(tb, from))
+				r.container.Delete(tb, from)
+			},
+			Break:  func(testing.TB) { r.proxy.Outage() },
+			Outage: func(testing.TB) func() { return r.proxy.Outage() },
+			Extra:  oddKeys(),
+		}
+	})
+}
+
+// oddKeys are names that Azure allows and of which libraries and proxies have fallen over, with those that gocloud.dev would escape. Not
+// among them: a backslash, which Azure takes for a slash, and control characters that XML has no form for: the emulator stores them
+// and then can list nothing any more.
+func oddKeys() []string {
+	return []string{
+		"a+b c.md", "50%25.md", "a/../b.md", "a//b.md", "a/./b.md", "tab\t.md", "line\n.md", "del\x7f.md", `quote"'&<>.md`,
+		"__0x2f__.md", "emoji😀.md", "trailing ", "?x=1&y=#z", "a/b/..", "%2e%2e/x", "dot.", "dot./x",
+	}
+}
+
+// list drains a listing.
+func list(tb testing.TB, s connector.Source) []connector.Document {
+	tb.Helper()
+	var docs []connector.Document
+	for c, err := range s.Changes(tb.Context()) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		docs = append(docs, c.Document)
+	}
+	return docs
+}
+
+func numbered(i int) (key string, data []byte) {
+	return fmt.Sprintf("docs/%03d/%06d.md", i%100, i), fmt.Appendf(nil, "document %d\n", i)
+}
