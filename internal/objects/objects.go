@@ -68,4 +68,6 @@ const (
 	// looks like a network that is down.
 	pageTimeout  = 2 * time.Minute
 	stallTimeout = 2 * time.Minute
+	// maxCalls bounds the calls for one page: some stores give short and empty pages where much was deleted.
+	maxCalls = 10_000
 )

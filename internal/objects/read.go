@@ -121,6 +121,9 @@ func (r *reader) Facts() connector.Facts { return r.facts }
 
 // Read reports a body that ends early, and a server that falls silent, as something that may pass.
 func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ended(); err != nil { // what has come already is not wanted either
+		return 0, err
+	}
 	r.stall.Reset(stallTimeout)
 	n, err := r.body.Read(p)
 	r.stall.Stop()

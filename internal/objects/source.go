@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"gocloud.dev/blob"
@@ -113,12 +114,24 @@ func (s *Source) fetch(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, pageTimeout)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	hangs := time.AfterFunc(pageTimeout, cancel)
+	defer hangs.Stop()
+	calls := 0 // gocloud.dev fills a page by as many calls as it takes
 	page, token, err := s.Bucket.ListPage(limited, s.at.token, s.config.PageSize, &blob.ListOptions{
-		Prefix:     s.config.Prefix,
-		BeforeList: func(as func(any) bool) error { return s.BeforeList(as, s.config.Prefix) },
+		Prefix: s.config.Prefix,
+		BeforeList: func(as func(any) bool) error {
+			if calls++; calls > maxCalls {
+				return connector.Errorf(connector.ClassInvalid, "the server gives empty pages without end")
+			}
+			hangs.Reset(pageTimeout)
+			return s.BeforeList(as, s.config.Prefix)
+		},
 	})
+	if err != nil && limited.Err() != nil {
+		err = connector.Errorf(connector.ClassTransient, "%w for %s", errStalled, pageTimeout)
+	}
 	if err != nil {
 		return s.failed(ctx.Err(), "list", err)
 	}

@@ -26,6 +26,8 @@ func (p *provider) Classify(err error) error {
 	switch {
 	case errors.As(err, &classed): // no credentials
 		return err
+	case errors.Is(err, errSameToken):
+		return connector.Errorf(connector.ClassInvalid, "%w", errSameToken)
 	case errors.Is(err, errNoListing), errors.Is(err, errNoToken), errors.Is(err, errNoKey):
 		return connector.Errorf(connector.ClassTransient, "%w", bare(err))
 	case errors.As(err, &api):
@@ -70,7 +72,7 @@ func (p *provider) judge(status int, header http.Header, code, message string) (
 		return connector.ClassCredentials, "; the credentials ran out: renew them and run again"
 	case "RequestTimeTooSkewed":
 		return connector.ClassCredentials, "; set this machine's clock"
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidSecurity":
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidSecurity", "XAdminUserNotFound":
 		return connector.ClassCredentials, "; check access_key and secret_key, or where the AWS tools take them from"
 	case "NoSuchBucket":
 		return connector.ClassNotFound, fmt.Sprintf("; is there a bucket %q at this endpoint, for this account?", p.config.Bucket)

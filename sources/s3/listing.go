@@ -20,6 +20,10 @@ func addListingCheck(stack *middleware.Stack) error {
 			out, meta, err := next.HandleInitialize(ctx, in)
 			if page, ok := out.Result.(*s3.ListObjectsV2Output); ok && err == nil {
 				err = checkListing(page)
+				asked, ok := in.Parameters.(*s3.ListObjectsV2Input)
+				if ok && err == nil && page.NextContinuationToken != nil && aws.ToString(asked.ContinuationToken) == *page.NextContinuationToken {
+					err = errSameToken
+				}
 			}
 			return out, meta, err
 		}), middleware.Before)
@@ -27,6 +31,7 @@ func addListingCheck(stack *middleware.Stack) error {
 
 var (
 	errNoListing = errors.New("the answer is no listing of a bucket; is endpoint the store's S3 API, and no proxy's page?")
+	errSameToken = errors.New("the server gives the same page again and again")
 	errNoToken   = errors.New("the listing goes on, and the server does not say where")
 	errNoKey     = errors.New("the listing holds an object without a key or with one that is spoilt")
 )

@@ -129,12 +129,10 @@ func newClient(ctx context.Context, c *Config) (client *s3.Client, release func(
 		cfg.Region = "us-east-1"
 	}
 	release = func() error { return nil }
-	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
-		frozen := b.Freeze()
-		cfg.HTTPClient = frozen
-		if idle, ok := frozen.(interface{ CloseIdleConnections() }); ok {
-			release = func() error { idle.CloseIdleConnections(); return nil }
-		}
+	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own client cannot close its connections
+		transport := b.GetTransport()
+		cfg.HTTPClient = &http.Client{Transport: transport, CheckRedirect: redirects}
+		release = func() error { transport.CloseIdleConnections(); return nil }
 	}
 	cfg.Credentials = credentialsOf(c, cfg)
 	return s3.NewFromConfig(cfg, func(o *s3.Options) {
@@ -169,6 +167,14 @@ func options(c *Config) []func(*config.LoadOptions) error {
 		out = append(out, config.WithCredentialsProvider(static))
 	}
 	return out
+}
+
+// redirects follows those that keep the request as it was signed; others are the store's answers about regions.
+func redirects(r *http.Request, via []*http.Request) error {
+	if r.Response != nil && len(via) < 5 && (r.Response.StatusCode == http.StatusTemporaryRedirect || r.Response.StatusCode == http.StatusPermanentRedirect) {
+		return nil
+	}
+	return http.ErrUseLastResponse
 }
 
 // numericHost says that no bucket can stand before the endpoint's host.

@@ -1,0 +1,297 @@
+package s3
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/objects/objectstest"
+)
+
+func numbered(i int) (string, []byte) { return fmt.Sprintf("d%02d/%05d.md", i/1000, i), []byte("text") }
+
+// testPaging: 2,500 objects cost three calls, and no reading.
+func testPaging(t *testing.T, w *world) {
+	f := w.fixture(t)
+	f.Fill(t, 2500, numbered)
+	l := list(t, f.open(t))
+	if l.err != nil || len(l.docs) != 2500 || len(l.paths) != 2500 {
+		t.Fatalf("%d documents, %d paths, error %v", len(l.docs), len(l.paths), l.err)
+	}
+	if lists, all := f.proxy.Count(listCalls), len(f.proxy.Calls()); lists != 3 || all != 3 {
+		t.Errorf("%d calls, %d of them listings; want 3", all, lists)
+	}
+	// Cut after any page, it goes on there: 25 pages, each of which fails once.
+	s := f.open(t, pages(100))
+	fail := false
+	f.proxy.Reset()
+	f.proxy.Set(objectstest.When(func(r *http.Request) bool {
+		fail = !fail && isList(r)
+		return fail
+	}, 0, objectstest.Answer(http.StatusBadGateway, "text/plain", "")))
+	l = list(t, s)
+	breaks := 0
+	for ; l.err != nil && breaks < 100; breaks++ {
+		wantClass(t, l.err, connector.ClassTransient)
+		l.resume(t, s)
+	}
+	if breaks != 25 || len(l.docs) != 2500 || len(l.paths) != 2500 || f.proxy.Count(listCalls) != 50 {
+		t.Errorf("%d breaks, %d documents, %d items, %d calls", breaks, len(l.docs), len(l.paths), f.proxy.Count(listCalls))
+	}
+}
+
+func testMarkers(t *testing.T, w *world) {
+	f := w.fixture(t)
+	for _, key := range []string{"docs/", "docs/deep/", "old_$folder$", "docs/a.md", "empty.txt"} {
+		f.Put(t, key, nil)
+	}
+	l := list(t, f.open(t))
+	slices.Sort(l.paths)
+	if want := []string{"docs/a.md", "empty.txt"}; l.err != nil || !slices.Equal(l.paths, want) || len(l.notes) > 0 {
+		t.Errorf("listed %q %q, error %v", l.paths, l.notes, l.err)
+	}
+	below := list(t, f.open(t, func(c *Config) { c.Prefix = "docs/" }))
+	if below.err != nil || !slices.Equal(below.paths, []string{"a.md"}) {
+		t.Errorf("below its own marker: %q, error %v", below.paths, below.err)
+	}
+}
+
+// testNames: each key lists, reads and keeps its identity. The server, which keeps objects in files, refuses empty, "." and ".."
+// segments, and cannot list control characters other than tab and line ends; for these see testEncodedKeys.
+func testNames(t *testing.T, w *world) {
+	f := w.fixture(t)
+	for _, key := range []string{"a//b.md", "/lead.md", "../up.md", "a/../b.md", "./dot.md"} {
+		if err := f.TryPut(t.Context(), key, []byte("x")); err == nil {
+			t.Logf("the server takes %q", key)
+			f.Delete(t, key)
+		}
+	}
+	f.Client.Options()
+	keys := append([]string{"plain.md", "手册/第一章 总则.md", "caf\u00e9.md", "cafe\u0301.md"}, extra...)
+	for _, key := range keys {
+		f.Put(t, key, []byte("content of "+key))
+	}
+	s := f.open(t, pages(4))
+	first, second := list(t, s), list(t, s)
+	for _, key := range keys {
+		d, ok := first.docs[key]
+		if !ok {
+			t.Errorf("%q is not listed", key)
+			continue
+		}
+		if text, _, err := read(t, d); err != nil || text != "content of "+key {
+			t.Errorf("%q reads as %q, error %v", key, text, err)
+		}
+		if again := second.docs[key]; again.Version != d.Version || again.URI != d.URI {
+			t.Errorf("%q is not the same in two listings", key)
+		}
+		u, err := url.Parse(d.URI)
+		if err != nil || u.Host != f.Name || u.Path != "/"+key || u.RawQuery != "" || u.Fragment != "" {
+			t.Errorf("%q has the URI %s, error %v", key, d.URI, err)
+		}
+	}
+	if len(first.paths) != len(keys) || first.err != nil {
+		t.Errorf("%d listed, %d stored, error %v", len(first.paths), len(keys), first.err)
+	}
+}
+
+// testEncodedKeys plants a listing as Amazon gives it where keys are asked for in URL form, with keys that XML or UTF-8 cannot hold, and
+// follows the readings to the path that is asked for.
+func testEncodedKeys(t *testing.T, w *world) {
+	f := w.fixture(t)
+	keys := map[string]string{ // by path
+		"ctl\x01.md": "ctl\x01.md", "a//b.md": "a//b.md", ".//lead.md": "/lead.md", "../up.md": "../up.md", "././dot.md": "./dot.md",
+		"a/../b.md": "a/../b.md", "plus+ and space.md": "plus+ and space.md", "100%25.md": "100%25.md", "del\x7f.md": "del\x7f.md",
+	}
+	var body strings.Builder
+	body.WriteString(`<?xml version="1.0"?><ListBucketResult><Name>b</Name><Prefix></Prefix><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>`)
+	for _, key := range append([]string{"bad\xff.md"}, mapValues(keys)...) {
+		fmt.Fprintf(&body, `<Contents><Key>%s</Key><LastModified>2024-01-02T03:04:05.000Z</LastModified><ETag>&quot;v1&quot;</ETag><Size>4</Size></Contents>`,
+			strings.ReplaceAll(url.QueryEscape(key), "%2F", "/"))
+	}
+	body.WriteString(`</ListBucketResult>`)
+	f.proxy.Set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if isList(r) {
+			if r.URL.Query().Get("encoding-type") != "url" {
+				t.Error("keys are not asked for in URL form")
+			}
+			return objectstest.Answer(http.StatusOK, "application/xml", body.String())(rw, r)
+		}
+		rw.Header().Set("ETag", `"v1"`)
+		_, _ = io.WriteString(rw, strings.TrimPrefix(r.URL.Path, "/"+f.Name+"/"))
+		return true
+	})
+	l := list(t, f.open(t))
+	for path, key := range keys {
+		d, ok := l.docs[path]
+		if !ok {
+			t.Errorf("%q is not listed", path)
+			continue
+		}
+		if got, _, err := read(t, d); got != key || err != nil {
+			t.Errorf("%q reads the key %q, error %v", path, got, err)
+		}
+	}
+	if len(l.paths) != len(keys) || l.err != nil || len(l.notes) != 1 || !strings.Contains(l.notes[0], `bad\xff.md`) {
+		t.Errorf("listed %q, %q, error %v", l.paths, l.notes, l.err)
+	}
+}
+
+func mapValues(m map[string]string) []string {
+	var out []string
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}
+
+func testPrefixes(t *testing.T, w *world) {
+	f := w.fixture(t)
+	for _, key := range []string{"a/b/x.md", "a/b-1/y.md", "a/b-2.md", "a/b-2/z.md", "a/c.md", "top.md"} {
+		f.Put(t, key, []byte(key))
+	}
+	for prefix, want := range map[string][]string{
+		"":       {"a/b-1/y.md", "a/b-2.md", "a/b-2/z.md", "a/b/x.md", "a/c.md", "top.md"},
+		"a/b/":   {"x.md"},
+		"a/b":    {"b-1/y.md", "b-2.md", "b-2/z.md", "b/x.md"},
+		"a/b-2":  {"b-2.md", "b-2/z.md"},
+		"t":      {"top.md"},
+		"a/b-2/": {"z.md"},
+		"none/":  {},
+	} {
+		l := list(t, f.open(t, func(c *Config) { c.Prefix = prefix }))
+		slices.Sort(l.paths)
+		if l.err != nil || !slices.Equal(l.paths, want) && len(l.paths)+len(want) > 0 {
+			t.Errorf("prefix %q lists %q, want %q, error %v", prefix, l.paths, want, l.err)
+		}
+		for _, d := range l.docs {
+			if text, _, err := read(t, d); err != nil || "s3://"+f.Name+"/"+text != d.URI {
+				t.Errorf("prefix %q: %s reads as %q, error %v", prefix, d.URI, text, err)
+			}
+		}
+	}
+}
+
+func testFilters(t *testing.T, w *world) {
+	f := w.fixture(t)
+	for _, key := range []string{"a/x.md", "a/x.txt", "a/drafts/y.md", "a/large.md"} {
+		f.Put(t, key, bytes.Repeat([]byte("x"), 10+len(key)*strings.Count(key, "large")*10))
+	}
+	l := list(t, f.open(t, func(c *Config) {
+		c.Prefix, c.Include, c.Exclude, c.MaxSize = "a/", []string{"**/*.md"}, []string{"drafts"}, 50
+	}))
+	if !slices.Equal(l.paths, []string{"x.md"}) || len(l.notes) != 1 || !strings.Contains(l.notes[0], "large.md: 110 bytes, over max_size (50)") || l.err != nil {
+		t.Errorf("listed %q, %q, error %v", l.paths, l.notes, l.err)
+	}
+}
+
+func testTwoBuckets(t *testing.T, w *world) {
+	f, g := w.fixture(t), w.fixture(t)
+	f.Put(t, "a.md", []byte("one"))
+	g.Put(t, "a.md", []byte("two"))
+	d, e := one(t, f.open(t)), one(t, g.open(t))
+	a, _, err1 := read(t, d)
+	b, _, err2 := read(t, e)
+	if d.URI == e.URI || a != "one" || b != "two" || err1 != nil || err2 != nil {
+		t.Errorf("%s %q %v, %s %q %v", d.URI, a, err1, e.URI, b, err2)
+	}
+}
+
+// testCutListing: a page whose bytes end early is an error, and what was listed before is not listed again.
+func testCutListing(t *testing.T, w *world) {
+	f := w.fixture(t)
+	f.Fill(t, 30, numbered)
+	cut := regexp.MustCompile(`(?s)</Contents>.*`)
+	for name, change := range map[string]objectstest.Change{
+		"connection cut": func(r *http.Response) error { objectstest.CutAfter(r, 700); return nil },
+		"document cut": func(r *http.Response) error {
+			return rewrite(r, func(s string) string { return cut.ReplaceAllString(s, "</Contents>") })
+		},
+		"no end is told": func(r *http.Response) error {
+			return rewrite(r, func(s string) string {
+				return regexp.MustCompile(`<IsTruncated>\w*</IsTruncated>`).ReplaceAllString(s, "")
+			})
+		},
+		"token lost": func(r *http.Response) error {
+			return rewrite(r, func(s string) string {
+				return regexp.MustCompile(`<NextContinuationToken>.*</NextContinuationToken>`).ReplaceAllString(s, "")
+			})
+		},
+		"empty body": func(r *http.Response) error { return rewrite(r, func(string) string { return "" }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := f.open(t, pages(10))
+			page := 0
+			f.proxy.Alter(func(r *http.Response) error {
+				if page++; page == 2 {
+					return change(r)
+				}
+				return nil
+			})
+			l := list(t, s)
+			f.proxy.Alter(nil)
+			wantClass(t, l.err, connector.ClassTransient, "s3: list")
+			if len(l.paths) != 10 {
+				t.Errorf("%d documents before the cut", len(l.paths))
+			}
+			l.resume(t, s)
+			if len(l.paths) != 30 || len(l.docs) != 30 || l.err != nil {
+				t.Errorf("%d items, %d documents, error %v", len(l.paths), len(l.docs), l.err)
+			}
+		})
+	}
+	// A server that repeats its token must not be followed for ever.
+	f.proxy.Alter(func(r *http.Response) error {
+		return rewrite(r, func(s string) string {
+			s = regexp.MustCompile(`<NextContinuationToken>.*</NextContinuationToken>`).ReplaceAllString(s, "")
+			return regexp.MustCompile(`<IsTruncated>\w*</IsTruncated>`).ReplaceAllString(s, "<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>")
+		})
+	})
+	wantClass(t, list(t, f.open(t, pages(10))).err, connector.ClassInvalid, "again and again")
+	// Nor one that ignores the prefix.
+	f.proxy.Alter(nil)
+	f.proxy.Alter(func(r *http.Response) error {
+		return rewrite(r, func(s string) string { return strings.ReplaceAll(s, "<Key>d00/", "<Key>other/") })
+	})
+	wantClass(t, list(t, f.open(t, func(c *Config) { c.Prefix = "d00/" })).err, connector.ClassUnsupported, "prefix")
+}
+
+// rewrite changes the body of an answer.
+func rewrite(r *http.Response, f func(string) string) error {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	changed := f(string(data))
+	r.Body = io.NopCloser(strings.NewReader(changed))
+	r.ContentLength = int64(len(changed))
+	r.Header.Set("Content-Length", fmt.Sprint(len(changed)))
+	return nil
+}
+
+func testNoListing(t *testing.T, w *world) {
+	f := w.fixture(t)
+	f.Put(t, "a.md", []byte("a"))
+	for name, body := range map[string]string{
+		"HTML":       "<html><head><title>Welcome</title></head><body><p>Log in</p></body></html>",
+		"broken":     "<ListBucketResult><Name>x</Name>",
+		"empty":      "",
+		"JSON":       `{"error":"no"}`,
+		"other XML":  `<?xml version="1.0"?><ListAllMyBucketsResult><Owner/></ListAllMyBucketsResult>`,
+		"error body": `<?xml version="1.0"?><Error><Code>InternalError</Code></Error>`,
+	} {
+		f.proxy.Set(objectstest.Answer(http.StatusOK, "text/html", body))
+		l := list(t, f.open(t))
+		if len(l.paths) > 0 {
+			t.Errorf("%s: lists %q", name, l.paths)
+		}
+		wantClass(t, l.err, connector.ClassTransient, "s3: list")
+	}
+}
