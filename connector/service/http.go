@@ -198,9 +198,9 @@ func (s *Service) allowed(next http.HandlerFunc) http.HandlerFunc {
 		case token != "":
 			given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if !ok && r.URL.Path == "/notify" { // some senders cannot set headers
-				given = r.URL.Query().Get("token")
+				given, ok = r.URL.Query().Get("token"), true
 			}
-			if !same(given, token) {
+			if !ok || !same(given, token) {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="kbsync"`)
 				refuse(w, http.StatusUnauthorized, "a bearer token is needed")
 				return
