@@ -1,8 +1,12 @@
 package azblob
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -104,4 +108,85 @@ func list(tb testing.TB, s connector.Source) []connector.Document {
 
 func numbered(i int) (key string, data []byte) {
 	return fmt.Sprintf("docs/%03d/%06d.md", i%100, i), fmt.Appendf(nil, "document %d\n", i)
+}
+
+func paths(docs []connector.Document) string {
+	var out []string
+	for _, d := range docs {
+		out = append(out, d.Path)
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+// opened reads a document whose reader tells facts.
+func opened(tb testing.TB, d connector.Document) (connector.Facts, []byte) {
+	tb.Helper()
+	r, err := d.Open(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o, ok := r.(connector.Opened)
+	if !ok {
+		tb.Fatalf("%T tells no facts", r)
+	}
+	return o.Facts(), drain(tb, r)
+}
+
+func read(tb testing.TB, d connector.Document) []byte {
+	tb.Helper()
+	_, data := opened(tb, d)
+	return data
+}
+
+func readOn(tb testing.TB, d connector.Document, offset int64, version string) []byte {
+	tb.Helper()
+	r, err := d.OpenAt(tb.Context(), offset, version)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return drain(tb, r)
+}
+
+func drain(tb testing.TB, r io.ReadCloser) []byte {
+	tb.Helper()
+	data, err := io.ReadAll(r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// broken lists until the error that ends it, which must come after want documents; harm is done after the first one.
+func broken(tb testing.TB, s *Source, want int, harm func()) error {
+	tb.Helper()
+	n := 0
+	for _, err := range s.Changes(tb.Context()) {
+		if err != nil {
+			if n != want {
+				tb.Errorf("the error comes after %d documents, want %d", n, want)
+			}
+			return err
+		}
+		if n++; n == 1 && harm != nil {
+			harm()
+		}
+	}
+	tb.Fatalf("the listing ends after %d documents without an error: the rest would be deleted", n)
+	return nil
+}
+
+// resumed goes on with a broken listing, of which want documents are left.
+func resumed(tb testing.TB, s *Source, want int) {
+	tb.Helper()
+	n := 0
+	for _, err := range s.Resume(tb.Context()) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		n++
+	}
+	if n != want {
+		tb.Errorf("resumed, %d documents are listed, want %d", n, want)
+	}
 }

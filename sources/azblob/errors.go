@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -21,7 +22,11 @@ func (c *Config) classify(err error) error {
 	var api *azcore.ResponseError
 	var failed *azidentity.AuthenticationFailedError
 	var syntax *xml.SyntaxError
+	var classed *connector.Error
+	var request *url.Error
 	switch {
+	case errors.As(err, &classed):
+		return classed
 	case errors.As(err, &failed):
 		return tokenError(failed)
 	case errors.As(err, &api):
@@ -30,6 +35,8 @@ func (c *Config) classify(err error) error {
 		return connector.Errorf(connector.ClassTransient, "the answer cannot be read: %w", syntax)
 	case strings.Contains(err.Error(), "DefaultAzureCredential"):
 		return connector.Errorf(connector.ClassCredentials, "no identity gives a token: set account_key, sas_token or connection_string, run az login, or give the machine an identity: %s", line(err.Error()))
+	case errors.As(err, &request): // without its URL, which is a line of parameters
+		return connector.Errorf(connector.ClassTransient, "%w", request.Err)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func newCredentials(c *Config, dir string) (*auth.Credentials, error) {
 	if c.ImpersonateServiceAccount != "" {
 		scope = platform
 	}
-	creds, err := ownCredentials(c, dir, &credentials.DetectOptions{Scopes: []string{scope}, DisableAsyncRefresh: true, UseSelfSignedJWT: true})
+	creds, err := ownCredentials(c, dir, &credentials.DetectOptions{Scopes: []string{scope}, DisableAsyncRefresh: true})
 	if err != nil {
 		return nil, err
 	}

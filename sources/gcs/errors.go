@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"cloud.google.com/go/auth"
@@ -20,7 +21,11 @@ import (
 func (c *Config) classify(err error) error {
 	var token *auth.Error
 	var api *googleapi.Error
+	var classed *connector.Error
+	var request *url.Error
 	switch {
+	case errors.As(err, &classed):
+		return classed
 	case errors.Is(err, storage.ErrBucketNotExist):
 		return connector.Errorf(connector.ClassNotFound, "there is no bucket %q; bucket is its name alone, without gs://", c.Bucket)
 	case errors.Is(err, storage.ErrObjectNotExist):
@@ -33,6 +38,8 @@ func (c *Config) classify(err error) error {
 		return c.apiError(api)
 	case strings.Contains(err.Error(), "storage: bad CRC"), strings.Contains(err.Error(), "storage: partial request"):
 		return connector.Errorf(connector.ClassTransient, "%w", err)
+	case errors.As(err, &request): // without its URL, which is a line of parameters
+		return connector.Errorf(connector.ClassTransient, "%w", request.Err)
 	}
 	return nil
 }

@@ -17,12 +17,6 @@ import (
 	"github.com/kbsync/kbsync/internal/servers"
 )
 
-func isListing(r *http.Request) bool {
-	return strings.HasSuffix(r.URL.Path, "/o") && r.Method == http.MethodGet
-}
-
-func listings(c objectstest.Call) bool { return strings.HasSuffix(c.Path, "/o") }
-
 // TestFaults shares one server.
 func TestFaults(t *testing.T) {
 	server := servers.Start(t, "fake-gcs")
