@@ -249,11 +249,9 @@ func (s *Service) settle(why string, start time.Time, result *pipeline.Result, s
 		if status != nil {
 			st.status, st.statusAt = status, now
 		}
-		passed := 0
 		if s.times != nil && !st.tick.IsZero() {
 			// Ticks that passed while the run was under way are made up for by one run, right after it.
-			var tick time.Time
-			if passed, tick = s.times.pass(st.tick, now); passed > 0 {
+			if passed, tick := s.times.pass(st.tick, now); passed > 0 {
 				st.missed += int64(passed)
 				st.owed = "missed"
 				s.plan(st, tick)

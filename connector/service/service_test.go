@@ -28,8 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeEngine struct {
 	mu      sync.Mutex
 	runs    []ledger.Run
-	before  []time.Time // starts, in order
-	at      int         // runs under way
+	at      int // runs under way
 	overlap bool
 	// do is a run; n counts from 1.
 	do func(ctx context.Context, n int) (pipeline.Result, error)
@@ -110,7 +109,6 @@ type running struct {
 	reload chan struct{}
 	cancel context.CancelCauseFunc
 	done   chan error
-	ended  bool
 }
 
 var errKilled = errors.New("killed")
@@ -314,7 +312,6 @@ func TestHour(t *testing.T) {
 func TestFirstRun(t *testing.T) {
 	tests := map[string]struct {
 		age    time.Duration
-		ended  bool
 		result string
 		watch  bool
 		want   string
