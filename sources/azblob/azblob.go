@@ -76,6 +76,8 @@ func (c *Config) Validate() error {
 	if c.Endpoint != "" {
 		if err := checkEndpoint(c.Endpoint); err != nil {
 			fail("endpoint: %w", err)
+		} else if strings.HasPrefix(c.Endpoint, "http:") && len(c.credentials()) == 0 {
+			fail("endpoint: an identity's token is not sent over http; set account_key, sas_token or anonymous, or use https")
 		}
 	}
 	return errors.Join(append(errs, c.Config.Validate())...)

@@ -53,8 +53,9 @@ func newClient(c *Config) (*container.Client, *http.Transport, error) {
 		client, err = container.NewClientWithNoCredential(where, opts)
 	default:
 		var identity *azidentity.DefaultAzureCredential
-		// Fetching a token is repeated by the SDK: a machine's identity service may be late.
-		if identity, err = azidentity.NewDefaultAzureCredential(nil); err != nil {
+		// Fetching a token is repeated by the SDK, a few times: a machine's identity service may be late.
+		token := azcore.ClientOptions{Transport: &http.Client{Transport: wire}}
+		if identity, err = azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: token}); err != nil {
 			return nil, nil, connector.Errorf(connector.ClassCredentials, "azblob: no identity: %w; set account_key, sas_token or connection_string, or run az login", err)
 		}
 		client, err = container.NewClient(where, identity, opts)

@@ -34,7 +34,7 @@ func (c *Config) classify(err error) error {
 	case errors.As(err, &syntax):
 		return connector.Errorf(connector.ClassTransient, "the answer cannot be read: %w", syntax)
 	case strings.Contains(err.Error(), "DefaultAzureCredential"):
-		return connector.Errorf(connector.ClassCredentials, "no identity gives a token: set account_key, sas_token or connection_string, run az login, or give the machine an identity: %s", line(err.Error()))
+		return connector.Errorf(connector.ClassCredentials, "no identity gives a token: set account_key, sas_token or connection_string, run az login, or give the machine an identity: %s", line(strings.Join(strings.Fields(err.Error()), " ")))
 	case errors.As(err, &request): // without its URL, which is a line of parameters
 		return connector.Errorf(connector.ClassTransient, "%w", request.Err)
 	}
@@ -101,7 +101,11 @@ func tokenError(err *azidentity.AuthenticationFailedError) error {
 	if r := err.RawResponse; r != nil && (r.StatusCode >= http.StatusInternalServerError || r.StatusCode == http.StatusTooManyRequests) {
 		return connector.Errorf(connector.ClassTransient, "fetch a token: status %d", r.StatusCode)
 	}
-	return connector.Errorf(connector.ClassCredentials, "the identity gives no token: %s", line(err.Error()))
+	text := err.Error()
+	if at := strings.Index(text, "AADSTS"); at >= 0 { // Entra's own words, far down in a dump of the answer
+		text = text[at:]
+	}
+	return connector.Errorf(connector.ClassCredentials, "the identity gives no token: %s", line(text))
 }
 
 // said is what the server said, in one short line: the SDK's error is a page of its request and its answer.
@@ -126,8 +130,8 @@ func said(api *azcore.ResponseError) error {
 // line is the first line of a text, short.
 func line(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "…"
+	if len(s) > 500 {
+		s = strings.ToValidUTF8(s[:500], "") + "…"
 	}
 	return s
 }
