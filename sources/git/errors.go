@@ -3,14 +3,13 @@ package git
 import (
 	"crypto/tls"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/skeema/knownhosts"
@@ -26,6 +25,8 @@ func (s *Source) fetchError(err error) error {
 	if errors.Is(err, errDamaged) {
 		return connector.Errorf(connector.ClassTransient, "git: %s: %w", s.address.display, err)
 	}
+	hello := (*helloError)(nil)
+	greeted := !errors.As(err, &hello)
 	err = bare(err)
 	status, redirect := (*statusError)(nil), (*redirectError)(nil)
 	certificate, said := (*tls.CertificateVerificationError)(nil), (*sshError)(nil)
@@ -42,6 +43,9 @@ func (s *Source) fetchError(err error) error {
 		return connector.Errorf(connector.ClassCredentials, "git: %s: the server refuses user %s: %w; check ssh_key", s.address.display, s.address.user, err)
 	case errors.As(err, &said) && said.message != "":
 		return connector.Errorf(sshClass(said.message), "git: %s: %w", s.address.display, err)
+	}
+	if !greeted && noGit(err) {
+		return connector.Errorf(connector.ClassNotFound, "git: %s: what answers is no git server; is url right? %w", s.address.display, err)
 	}
 	return connector.Errorf(transferClass(err), "git: %s: %w", s.address.display, err)
 }
@@ -102,16 +106,15 @@ func sshClass(message string) connector.Class {
 	return connector.ClassTransient
 }
 
-// transferClass is that of an exchange which broke: all but an answer that is no git is worth another try.
-func transferClass(err error) connector.Class {
-	var network net.Error
+// noGit says that an answer is something else, such as a page of HTML.
+func noGit(err error) bool {
 	unexpected := (*packp.ErrUnexpectedData)(nil)
-	switch {
-	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return connector.ClassNotFound
-	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return connector.ClassTransient
-	case errors.As(err, &unexpected):
+	return errors.As(err, &unexpected) || errors.Is(err, pktline.ErrInvalidPktLen) || errors.Is(err, packp.ErrEmptyInput)
+}
+
+// transferClass is that of an exchange which broke: it is worth another try.
+func transferClass(err error) connector.Class {
+	if errors.Is(err, transport.ErrRepositoryNotFound) {
 		return connector.ClassNotFound
 	}
 	return connector.ClassTransient

@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -27,6 +22,13 @@ type session interface {
 	UploadPack(ctx context.Context, request *packp.UploadPackRequest) (*packp.UploadPackResponse, error)
 	Close() error
 }
+
+// helloError is a failure before the server said anything that git understands.
+type helloError struct{ err error }
+
+func (e *helloError) Error() string { return e.err.Error() }
+
+func (e *helloError) Unwrap() error { return e.err }
 
 var errSilent = errors.New("the server is silent")
 
@@ -67,7 +69,7 @@ func (s *Source) fetchThrough(ctx context.Context, st *store, alive func()) (com
 		return commit, s.refMissing(nil)
 	}
 	if err != nil {
-		return commit, err
+		return commit, &helloError{err}
 	}
 	want, depth, wants, err := s.choose(adv)
 	if err != nil {
@@ -82,9 +84,7 @@ func (s *Source) fetchThrough(ctx context.Context, st *store, alive func()) (com
 			return commit, err
 		}
 	}
-	if commit, err = st.peel(want); err == nil {
-		_, err = st.treeOf(commit)
-	}
+	commit, err = st.treeAt(want)
 	if errors.Is(err, errMissing) && !tips[want] {
 		return commit, connector.Errorf(connector.ClassNotFound, "git: there is no commit %s in %s", want, s.address.display)
 	}
@@ -134,69 +134,4 @@ func (s *Source) choose(adv *packp.AdvRefs) (want plumbing.Hash, depth int, want
 		known = append(known, name)
 	}
 	return want, 0, nil, s.refMissing(known)
-}
-
-// request is what a fetch asks for.
-type request struct {
-	wants []plumbing.Hash
-	depth int
-	haves map[plumbing.Hash]bool
-}
-
-// download stores the pack that the server makes of a request.
-func download(ctx context.Context, conn session, st *store, adv *packp.AdvRefs, what request) (err error) {
-	if len(what.wants) == 0 {
-		return nil
-	}
-	// Documents of earlier listings go on being read while this writes.
-	storage := filesystem.NewStorageWithOptions(st.fs, newCache(), storageOptions())
-	defer func() { err = errors.Join(err, storage.ObjectStorage.Close()) }()
-	req := packp.NewUploadPackRequestFromCapabilities(adv.Capabilities)
-	req.Wants = what.wants
-	for h := range what.haves {
-		req.Haves = append(req.Haves, h)
-	}
-	known, err := storage.Shallow()
-	if err != nil {
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if what.depth > 0 || len(known) > 0 {
-		req.Depth = packp.DepthCommits(what.depth)
-		req.Shallows = known
-		if what.depth == 0 {
-			req.Depth = packp.DepthCommits(1<<31 - 1) // how git asks for the rest of a shallow history
-		}
-		if err := req.Capabilities.Set(capability.Shallow); err != nil {
-			return err
-		}
-	}
-	if adv.Capabilities.Supports(capability.NoProgress) {
-		if err := req.Capabilities.Set(capability.NoProgress); err != nil {
-			return err
-		}
-	}
-	resp, err := conn.UploadPack(ctx, req)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, resp.Close()) }()
-	if err := packfile.UpdateObjectStorage(storage, demultiplex(req.Capabilities, resp)); err != nil {
-		return fmt.Errorf("pack: %w", err)
-	}
-	shallows := slices.DeleteFunc(append(known, resp.Shallows...), func(h plumbing.Hash) bool { return slices.Contains(resp.Unshallows, h) })
-	slices.SortFunc(shallows, func(a, b plumbing.Hash) int { return slices.Compare(a[:], b[:]) })
-	if err := storage.SetShallow(slices.Compact(shallows)); err != nil {
-		return err
-	}
-	return st.refresh()
-}
-
-func demultiplex(caps *capability.List, r io.Reader) io.Reader {
-	switch {
-	case caps.Supports(capability.Sideband64k):
-		return sideband.NewDemuxer(sideband.Sideband64k, r)
-	case caps.Supports(capability.Sideband):
-		return sideband.NewDemuxer(sideband.Sideband, r)
-	}
-	return r
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/gofrs/flock"
 
 	"github.com/kbsync/kbsync/connector"
@@ -123,6 +124,9 @@ func (m *mirror) current() (*generation, error) {
 			}
 		}
 	}
+	if err := m.sweep(newest); err != nil {
+		return nil, err
+	}
 	if g := m.open[newest]; g != nil {
 		return g, g.store.refresh()
 	}
@@ -144,8 +148,8 @@ func (m *mirror) openGeneration(n int) (*generation, error) {
 				return nil, err
 			}
 		}
-		if err := sweep(filepath.Join(m.path(n, ""), "objects", "pack")); err != nil {
-			return nil, err
+		if err := os.WriteFile(filepath.Join(m.path(n, ""), "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+			return nil, err // nobody reads it, but without it git fsck does not look at the rest
 		}
 		return newStore(osfs.New(m.path(n, "")), filepath.Join(m.path(n, ""), "objects"))
 	}()
@@ -158,49 +162,37 @@ func (m *mirror) openGeneration(n int) (*generation, error) {
 }
 
 // sweep removes what an interrupted fetch left.
-func sweep(packs string) error {
-	entries, err := os.ReadDir(packs)
-	if err != nil {
-		return err
+func (m *mirror) sweep(n int) error {
+	left, err := filepath.Glob(filepath.Join(m.packs(n), "tmp_*"))
+	for _, name := range left {
+		err = errors.Join(err, os.Remove(name))
 	}
-	for _, e := range entries {
-		name := e.Name()
-		stem, isIdx := strings.CutSuffix(name, ".idx")
-		if isIdx {
-			if _, err := os.Stat(filepath.Join(packs, stem+".pack")); !errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-		} else if !strings.HasPrefix(name, "tmp_") {
-			continue
-		}
-		if err := os.Remove(filepath.Join(packs, name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
+
+func (m *mirror) packs(n int) string { return filepath.Join(m.path(n, ""), "objects", "pack") }
 
 // usable looks for what tells a whole mirror from a damaged one without reading it.
 func (m *mirror) usable(n int) bool {
 	if _, err := os.Stat(m.path(n, ".bad")); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	packs := filepath.Join(m.path(n, ""), "objects", "pack")
-	entries, err := os.ReadDir(packs)
+	entries, err := os.ReadDir(m.packs(n))
 	if err != nil {
 		return false
 	}
-	count := 0
+	stems := map[string]bool{}
 	for _, e := range entries {
-		stem, isPack := strings.CutSuffix(e.Name(), ".pack")
-		if !isPack {
-			continue
+		if ext := filepath.Ext(e.Name()); ext == ".pack" || ext == ".idx" {
+			stems[strings.TrimSuffix(e.Name(), ext)] = true
 		}
-		if count++; count > maxPacks || !intact(filepath.Join(packs, stem), strings.TrimPrefix(stem, "pack-")) {
+	}
+	for stem := range stems {
+		if !intact(filepath.Join(m.packs(n), stem), strings.TrimPrefix(stem, "pack-")) {
 			return false
 		}
 	}
-	return true
+	return len(stems) <= maxPacks
 }
 
 // intact compares the checksum at the end of a pack, and the copy of it in its index, with the name: a file that was cut fails.
@@ -276,18 +268,23 @@ func tipName(ref string) plumbing.ReferenceName {
 
 // tips are what the generation holds whole.
 func (s *store) tips() (map[plumbing.Hash]bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list, err := s.storages[0].IterReferences()
+	out := map[plumbing.Hash]bool{}
+	list, err := filesystem.NewStorage(s.fs, newCache()).IterReferences()
+	if err == nil {
+		err = list.ForEach(func(r *plumbing.Reference) error {
+			if r.Type() == plumbing.HashReference && !r.Hash().IsZero() {
+				out[r.Hash()] = true
+			}
+			return nil
+		})
+	}
+	for h := range out {
+		if err == nil {
+			_, err = s.treeAt(h)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	out := map[plumbing.Hash]bool{}
-	err = list.ForEach(func(r *plumbing.Reference) error {
-		if r.Type() == plumbing.HashReference && !r.Hash().IsZero() {
-			out[r.Hash()] = true
-		}
-		return nil
-	})
-	return out, err
+	return out, nil
 }

@@ -270,4 +270,3 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-

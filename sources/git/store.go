@@ -20,7 +20,7 @@ import (
 const (
 	objectCache = 16 << 20
 	// largeObject is the size from which a blob is streamed. Smaller ones are held in memory while they are read.
-	largeObject   = 4 << 20
+	largeObject   = 1 << 20
 	maxCommit     = 16 << 20
 	maxTagChain   = 10
 	maxAlternates = 5 // levels, as git has it
@@ -240,6 +240,19 @@ func (s *store) peel(h plumbing.Hash) (plumbing.Hash, error) {
 		}
 	}
 	return h, errors.New("the tag is of a tag of a tag …")
+}
+
+// treeAt reads the commit of a ref and its root tree.
+func (s *store) treeAt(ref plumbing.Hash) (commit plumbing.Hash, err error) {
+	commit, err = s.peel(ref)
+	if err != nil {
+		return commit, err
+	}
+	root, err := s.treeOf(commit)
+	if err == nil {
+		_, err = s.tree(root, maxTree)
+	}
+	return commit, err
 }
 
 // treeOf is the tree of a commit.

@@ -48,7 +48,7 @@ type folder struct {
 }
 
 func newWalker(s *Source, st *store, yield func(connector.Change, error) bool) *walker {
-	uri := s.address.display + "#" + url.PathEscape(s.refName()) + ":"
+	uri := s.address.display + "#" + (&url.URL{Path: s.refName()}).EscapedPath() + ":"
 	if s.config.Path != "" {
 		uri += (&url.URL{Path: s.config.Path}).EscapedPath() + "/"
 	}
