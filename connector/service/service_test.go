@@ -312,6 +312,7 @@ func TestHour(t *testing.T) {
 func TestFirstRun(t *testing.T) {
 	tests := map[string]struct {
 		age    time.Duration
+		ended  bool
 		result string
 		watch  bool
 		want   string
