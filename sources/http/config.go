@@ -95,7 +95,7 @@ func (c *Config) validateSecrets() []error {
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(c.Headers[name].Reveal()):
 			fail("headers: %q is not a valid header", name)
 		case slices.Contains(forbiddenHeaders(), http.CanonicalHeaderKey(name)):
-			fail("headers: %s is set by the source itself", name)
+			fail("headers: %s is set by the source itself", http.CanonicalHeaderKey(name))
 		}
 	}
 	if c.Token != "" && (c.Username != "" || c.Password != "") {

@@ -102,8 +102,10 @@ func (p *page) openAt(ctx context.Context, offset int64, version string) (io.Rea
 	}
 	first, total := contentRange(a.Header.Get("Content-Range"))
 	etag := a.Header.Get("Etag")
-	limit := p.source.config.MaxSize
+	limit, skip := p.source.config.MaxSize, int64(0)
 	switch {
+	case a.StatusCode == http.StatusOK && etag == version: // it knows no ranges, whatever it said
+		skip = offset
 	case a.StatusCode == http.StatusRequestedRangeNotSatisfiable && total == offset && (etag == "" || etag == version):
 		return &reader{Reader: bytes.NewReader(nil), body: a.body, facts: connector.Facts{Version: version}}, nil
 	case a.StatusCode == http.StatusPartialContent && first == offset && (etag == "" || etag == version) && encodingOf(a.Header) == "":
@@ -118,6 +120,9 @@ func (p *page) openAt(ctx context.Context, offset int64, version string) (io.Rea
 	}
 	r, err := a.content(limit)
 	if err != nil {
+		return nil, errors.Join(err, a.body.Close())
+	}
+	if _, err := io.CopyN(io.Discard, r, skip); err != nil {
 		return nil, errors.Join(err, a.body.Close())
 	}
 	return &reader{Reader: r, body: a.body, facts: connector.Facts{Version: version}}, nil

@@ -47,7 +47,7 @@ func (s *Source) fetch(ctx context.Context, method string, u *url.URL, header ht
 	for name, values := range header {
 		req.Header[name] = values
 	}
-	resp, err := s.client.Do(req)
+	resp, err := s.client.Do(req) //nolint:bodyclose // the answer's body closes it
 	if err != nil {
 		cancel(nil)
 		return nil, transferError(ctx, u, err)

@@ -102,7 +102,9 @@ func (l *listing) run(ctx context.Context, yield yielder) {
 	if l.full {
 		fail(connector.Errorf(connector.ClassInvalid, "http: more than max_pages (%d) URLs: what was found is kept up to date, and nothing is deleted; raise max_pages, "+
 			"or narrow include, exclude or max_depth", l.source.config.MaxPages))
+		return
 	}
+	l.queue, l.at, l.seen, l.rules = nil, 0, nil, nil // whole: there is nothing to go on with
 }
 
 // prepare reads the sitemaps, file by file.

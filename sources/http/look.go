@@ -1,12 +1,14 @@
 package httpsource
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/kbsync/kbsync/connector"
@@ -56,6 +58,9 @@ func (s *Source) look(ctx context.Context, it *item) outcome {
 	}
 	defer func() { _ = a.body.Close() }()
 	out := outcome{facts: factsOf(a)}
+	if a.Request.Method == http.MethodHead && out.facts.length == 0 {
+		out.facts.length = -1 // many servers say so of every HEAD
+	}
 	if it.origin == mapped && s.config.Robots && s.headerDirectives(a.Header).noindex {
 		out.skip = "X-Robots-Tag: noindex"
 	}
@@ -118,6 +123,12 @@ func (s *Source) visit(ctx context.Context, it *item) outcome {
 	r, err := a.content(0)
 	if err != nil {
 		return outcome{err: err}
+	}
+	if a.Header.Get("Content-Type") == "" {
+		start := bufio.NewReader(r)
+		first, _ := start.Peek(512) // a fault comes again at the next reading
+		out.facts.media, _, _ = strings.Cut(http.DetectContentType(first), ";")
+		r = start
 	}
 	keep := &head{limit: cachedBody}
 	r = io.TeeReader(r, keep)

@@ -44,8 +44,8 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.log = append(s.log, r.Method+" "+name)
-	down, data, known, page := s.down, s.docs[name], false, s.pages[name]
-	_, known = s.docs[name]
+	down, page := s.down, s.pages[name]
+	data, known := s.docs[name]
 	s.mu.Unlock()
 	switch {
 	case down != 0:

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kbsync/kbsync/connector"
@@ -77,7 +78,7 @@ func transferError(ctx context.Context, u *url.URL, err error) error {
 	var certificate *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	switch _, redirect := asRedirect(err); {
-	case redirect:
+	case redirect, strings.HasPrefix(err.Error(), "failed to parse Location header"): // net/http has no type for it
 		class = connector.ClassInvalid
 	case isRefused(err):
 		class = connector.ClassDenied
