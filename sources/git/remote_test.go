@@ -125,6 +125,9 @@ func TestDamagedMirror(t *testing.T) {
 		"everything":     func(t *testing.T, gen string) { _ = os.RemoveAll(filepath.Join(gen, "objects")) },
 		"empty refs":     func(t *testing.T, gen string) { emptyFiles(t, filepath.Join(gen, "refs", "kbsync")) },
 		"leftover files": func(t *testing.T, gen string) { leftovers(t, filepath.Join(gen, "objects", "pack")) },
+		"index without its pack": func(t *testing.T, gen string) {
+			_ = os.WriteFile(filepath.Join(gen, "objects", "pack", "pack-"+strings.Repeat("0", 40)+".idx"), []byte("cut"), 0o600)
+		},
 		"shallow": func(t *testing.T, gen string) {
 			_ = os.WriteFile(filepath.Join(gen, "shallow"), []byte("nonsense\n"), 0o600)
 		},
@@ -161,7 +164,7 @@ func emptyFiles(t *testing.T, dir string) {
 }
 
 func leftovers(t *testing.T, dir string) {
-	for _, name := range []string{"tmp_pack_123", "pack-" + strings.Repeat("0", 40) + ".idx"} {
+	for _, name := range []string{"tmp_pack_123", "tmp_obj_456"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("PACK"), 0o600); err != nil {
 			t.Fatal(err)
 		}
