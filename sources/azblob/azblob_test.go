@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/sourcetest"
@@ -22,12 +22,9 @@ type rig struct {
 	proxy     *objectstest.Proxy
 }
 
-// containers counts those of this test binary: each rig has its own.
-var containers atomic.Int64 //nolint:gochecknoglobals // a counter of the tests
-
 func newRig(tb testing.TB, server string) *rig {
 	tb.Helper()
-	name := "container" + strconv.FormatInt(containers.Add(1), 10)
+	name := "container" + strconv.FormatInt(time.Now().UnixNano(), 36) // each rig has its own
 	return &rig{objectstest.NewAzureContainer(tb, server, name), objectstest.StartProxy(tb, server)}
 }
 

@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"strconv"
 	"strings"
 
@@ -153,7 +154,7 @@ func (p *provider) Read(ctx context.Context, key string, from int64) (objects.Re
 	}
 	out := objects.Reading{
 		Body: r, Start: r.Attrs.StartOffset, Size: r.Attrs.Size, ModTime: r.Attrs.LastModified,
-		ContentType: r.Attrs.ContentType, ContentEncoding: r.Attrs.ContentEncoding, Metadata: lower(r.Metadata()),
+		ContentType: r.Attrs.ContentType, ContentEncoding: r.Attrs.ContentEncoding, Metadata: decoded(lower(r.Metadata())),
 	}
 	if r.Attrs.Generation > 0 {
 		out.Version = strconv.FormatInt(r.Attrs.Generation, 10)
@@ -180,4 +181,14 @@ func lower(m map[string]string) map[string]string {
 		out[strings.ToLower(k)] = v
 	}
 	return out
+}
+
+// decoded undoes what headers do to text that is not ASCII, which the listing has as it is.
+func decoded(m map[string]string) map[string]string {
+	for k, v := range m {
+		if text, err := new(mime.WordDecoder).DecodeHeader(v); err == nil {
+			m[k] = text
+		}
+	}
+	return m
 }

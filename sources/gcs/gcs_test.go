@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/sourcetest"
@@ -24,12 +24,9 @@ type rig struct {
 	server string
 }
 
-// buckets counts the buckets of this test binary: each rig has its own.
-var buckets atomic.Int64 //nolint:gochecknoglobals // a counter of the tests
-
 func newRig(tb testing.TB, server string) *rig {
 	tb.Helper()
-	name := "bucket" + strconv.FormatInt(buckets.Add(1), 10)
+	name := "bucket" + strconv.FormatInt(time.Now().UnixNano(), 36) // each rig has its own
 	r := &rig{objectstest.NewGCSBucket(tb, server, name), objectstest.StartProxy(tb, server), server}
 	r.set(nil)
 	return r
