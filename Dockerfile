@@ -30,10 +30,11 @@ LABEL org.opencontainers.image.title="kbsync" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${COMMIT}"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
 COPY --from=build --chown=65532:65532 /root-fs/ /
 COPY --from=build /out/kbsync /kbsync
-# The time zones are in the program. HOME is where the clients of clouds look for their settings.
-ENV HOME=/data
+# HOME is where the clients of clouds look for their settings.
+ENV HOME=/data ZONEINFO=/zoneinfo.zip
 # By number: Kubernetes can tell that it is not root only by that.
 USER 65532:65532
 WORKDIR /data

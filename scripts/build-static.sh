@@ -13,8 +13,8 @@ cd "$(dirname "$0")/.."
 stamp=-buildvcs=true
 git rev-parse HEAD >/dev/null 2>&1 || stamp=-buildvcs=false # an unpacked archive
 mkdir -p "$(dirname "$out")"
-# netgo and osusergo leave out what of the C library loads more at run time; timetzdata brings the time zones of schedules.
-CGO_ENABLED=1 go build "$stamp" -tags netgo,osusergo,timetzdata -ldflags '-s -w -linkmode external -extldflags "-static"' -o "$out" ./cmd/kbsync
+# netgo and osusergo leave out what of the C library loads more at run time.
+CGO_ENABLED=1 go build "$stamp" -tags netgo,osusergo -ldflags '-s -w -linkmode external -extldflags "-static"' -o "$out" ./cmd/kbsync
 
 fail() { echo "build-static: $*" >&2; exit 1; }
 headers=$(readelf -lW "$out")
@@ -27,12 +27,13 @@ trap 'rm -rf "$root"' EXIT
 mkdir "$root/data" && chmod 755 "$root" "$root/data"
 cp "$out" "$root/kbsync"
 cp cmd/kbsync/main.go "$root/data/"
+cp "$(go env GOROOT)/lib/time/zoneinfo.zip" "$root/" # as in the image
 printf '%s\n' 'sources: [{ fs: { root: . } }]' 'sync: { schedule: "CRON_TZ=Asia/Shanghai 0 3 * * *" }' >"$root/data/kbsync.yaml"
 if chroot "$root" /kbsync version >/dev/null 2>&1; then # as root, with the right to it
-  inside() { env -i chroot --userspec=65532:65532 "$root" /kbsync "$@"; }
+  inside() { env -i PATH="$PATH" ZONEINFO=/zoneinfo.zip chroot --userspec=65532:65532 "$root" /kbsync "$@"; }
   at=/data
 else
-  inside() { env -i "$out" "$@"; }
+  inside() { env -i ZONEINFO="$root/zoneinfo.zip" "$out" "$@"; }
   at=$root/data
 fi
 version=$(inside version --format json)
