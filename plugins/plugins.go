@@ -19,7 +19,13 @@ import (
 	"github.com/kbsync/kbsync/sinks/qdrant"
 	"github.com/kbsync/kbsync/sinks/sqlite"
 	"github.com/kbsync/kbsync/sinks/weaviate"
+	"github.com/kbsync/kbsync/sources/azblob"
 	"github.com/kbsync/kbsync/sources/fs"
+	"github.com/kbsync/kbsync/sources/gcs"
+	"github.com/kbsync/kbsync/sources/git"
+	httpsource "github.com/kbsync/kbsync/sources/http"
+	"github.com/kbsync/kbsync/sources/s3"
+	"github.com/kbsync/kbsync/sources/sql"
 	"github.com/kbsync/kbsync/strategies"
 )
 
@@ -29,6 +35,12 @@ func Registry() (*connector.Registry, error) {
 	return reg, errors.Join(
 		add(&reg.Sources,
 			fs.Plugin(),
+			s3.Plugin(),
+			gcs.Plugin(),
+			azblob.Plugin(),
+			httpsource.Plugin(),
+			git.Plugin(),
+			sql.Plugin(),
 		),
 		add(&reg.Parsers,
 			text.Plugin(),
