@@ -41,6 +41,8 @@ type app struct {
 	began bool // a command's own work began: errors from now on are no usage errors of cobra's
 	drain chan struct{}
 	drops atomic.Bool // the first interrupt drains rather than cancels
+
+	events *slog.Logger // where a command that goes on for long tells what happens; nil: notes are enough
 }
 
 // console is stderr; while a progress bar is shown, lines go above it.

@@ -51,7 +51,7 @@ func (a *app) await(ch <-chan os.Signal, quit <-chan struct{}, cancel context.Ca
 	}
 	if a.drops.Load() {
 		close(a.drain)
-		a.remark("stopping: finishing what was begun; interrupt again to stop at once")
+		a.stopping("stopping: finishing what was begun; interrupt again to stop at once")
 		if !next() {
 			return
 		}
@@ -64,6 +64,15 @@ func (a *app) await(ch <-chan os.Signal, quit <-chan struct{}, cancel context.Ca
 	case <-time.After(grace):
 	}
 	os.Exit(exitInterrupted)
+}
+
+// stopping tells of an interrupt where the command tells the rest.
+func (a *app) stopping(what string) {
+	if a.events != nil {
+		a.events.Info(what)
+		return
+	}
+	a.remark("%s", what)
 }
 
 // draining makes the first interrupt drain.

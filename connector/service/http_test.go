@@ -170,7 +170,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.stop()
-	if _, err := client.Get(base + "/healthz"); err == nil { //nolint:noctx // there is no answer
+	if _, err := client.Get(base + "/healthz"); err == nil { // there is no answer
 		t.Error("it still answers")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -52,8 +53,8 @@ type Options struct {
 
 	// Drain, when closed, ends the service after what the run under way began.
 	Drain <-chan struct{}
-	// Reload has the configuration loaded again. One that is broken changes nothing.
-	Reload <-chan struct{}
+	// Reload, as signal.Notify fills it, has the configuration loaded again. One that is broken changes nothing.
+	Reload <-chan os.Signal
 	// Log is told of every run.
 	Log *slog.Logger
 	// Ended, if set, is called after each run, from the goroutine of Run.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,7 +107,7 @@ type running struct {
 	t      *testing.T
 	s      *Service
 	drain  chan struct{}
-	reload chan struct{}
+	reload chan os.Signal
 	cancel context.CancelCauseFunc
 	done   chan error
 }
@@ -115,7 +116,7 @@ var errKilled = errors.New("killed")
 
 func start(t *testing.T, e engine, opts Options) *running {
 	t.Helper()
-	r := &running{t: t, drain: make(chan struct{}), reload: make(chan struct{}), done: make(chan error, 1)}
+	r := &running{t: t, drain: make(chan struct{}), reload: make(chan os.Signal), done: make(chan error, 1)}
 	opts.Drain, opts.Reload = r.drain, r.reload
 	s, err := create(opts, e)
 	if err != nil {
@@ -470,10 +471,11 @@ func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		e := &fakeEngine{}
-		var r *running
+		drains := make(chan chan struct{}, 1)
 		e.do = func(ctx context.Context, n int) (pipeline.Result, error) {
+			drain := <-drains
 			select {
-			case <-r.drain:
+			case <-drain:
 				time.Sleep(3 * time.Second) // finishes what it began
 				return pipeline.Result{}, pipeline.ErrDrained
 			case <-ctx.Done():
@@ -483,7 +485,8 @@ func TestStop(t *testing.T) {
 			}
 		}
 		opts := Options{Load: parse(t, "sync: { schedule: '@every 1h' }")}
-		r = start(t, e, opts)
+		r := start(t, e, opts)
+		drains <- r.drain
 		until(begin, 20*time.Second)
 		r.stop()
 		if d := time.Since(begin); d != 20*time.Second {
@@ -491,6 +494,7 @@ func TestStop(t *testing.T) {
 		}
 		e.runs[0].Ended = time.Time{}
 		r = start(t, e, opts)
+		drains <- r.drain
 		until(begin, 25*time.Second)
 		close(r.drain)
 		synctest.Wait()
@@ -504,6 +508,7 @@ func TestStop(t *testing.T) {
 		}
 		r.metrics(map[string]float64{`kbsync_runs_total{outcome="drained"}`: 1, `kbsync_runs_total{outcome="ok"}`: 0})
 		r = start(t, e, opts) // a drained run left something to do
+		drains <- r.drain
 		until(begin, 30*time.Second)
 		r.kill()
 		if time.Since(begin) != 30*time.Second {
@@ -521,7 +526,7 @@ func TestReload(t *testing.T) {
 		r := start(t, e, Options{Load: func() (*config.File, error) { return parse(t, yaml)() }})
 		until(begin, time.Minute)
 		for _, yaml = range []string{"nonsense: 1", "ids: content", "sync: { schedule: '@every 10m' }"} {
-			r.reload <- struct{}{}
+			r.reload <- os.Interrupt
 			synctest.Wait()
 			want := "@every 1h"
 			if strings.Contains(yaml, "10m") {
@@ -599,11 +604,14 @@ func TestNoise(t *testing.T) {
 		begin := time.Now()
 		e := &fakeEngine{}
 		var r *running
+		set := make(chan struct{})
 		e.do = func(context.Context, int) (pipeline.Result, error) {
+			<-set
 			r.s.Notify() // the run itself is the noise
 			return pipeline.Result{}, nil
 		}
 		r = start(t, e, Options{Load: parse(t, "sync: { debounce: 1s, poll: 1m }"), Watch: true})
+		close(set)
 		until(begin, time.Hour)
 		r.stop()
 		if n := e.count(); n < 55 || n > 70 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -159,7 +160,7 @@ func TestWatching(t *testing.T) {
 		until(begin, time.Minute) // 5
 		s.hear <- struct{}{}      // 61
 		until(begin, 2*time.Minute)
-		r.reload <- struct{}{} // opens it anew
+		r.reload <- os.Interrupt // opens it anew
 		until(begin, 3*time.Minute)
 		s.hear <- struct{}{}                                    // 181
 		until(begin, 4*time.Minute)                             // from now on it is polled: 241 for what was missed, and 301
