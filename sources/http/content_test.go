@@ -28,7 +28,7 @@ func TestMaxSize(t *testing.T) {
 	s.page("bomb.md", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		zw := gzip.NewWriter(w)
-		_, _ = zw.Write(make([]byte, 10<<20))
+		_, _ = zw.Write(make([]byte, 1<<20))
 		_ = zw.Close()
 	})
 	c := s.config()

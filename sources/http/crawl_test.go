@@ -223,7 +223,7 @@ func TestListedAndCrawled(t *testing.T) {
 // there.
 func TestLargePages(t *testing.T) {
 	s := newSite(t)
-	filler := strings.Repeat("<p>words and words", 1<<10)
+	filler := "<p>" + strings.Repeat("words and words ", 1<<10)
 	big := strings.Repeat(filler, (cachedBody>>14)+40)
 	s.html("", `<a href="/a">a</a>`+big+`<a href="/b">b</a>`)
 	s.html("a", strings.Repeat(filler, maxPage>>14)+`<a href="/beyond">b</a>`)

@@ -87,6 +87,31 @@ func FuzzIdentity(f *testing.F) {
 	})
 }
 
+// TestIdentityIsInjective puts together all that could be confused.
+func TestIdentityIsInjective(t *testing.T) {
+	parts := []string{"%", "%25", "%2", "2", "5", "F", "%2F", "/", "?", "%3F", "#", "%23", "手", "%E6", "%89%8B", ".", " "}
+	seen := map[string]string{}
+	var add func(text string, more int)
+	add = func(text string, more int) {
+		if u, ok := new(scope).link(nil, text); ok {
+			id := hostPath(u)
+			if other, known := seen[id]; known && other != u.String() {
+				t.Errorf("%s and %s are both %q", u, other, id)
+			}
+			seen[id] = u.String()
+		}
+		if more > 0 {
+			for _, p := range parts {
+				add(text+p, more-1)
+			}
+		}
+	}
+	add("http://h.example/", 4)
+	if len(seen) < 1000 {
+		t.Errorf("only %d identities", len(seen))
+	}
+}
+
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"urls, sitemap, crawl: none":                    func(c *Config) { c.URLs = nil },

@@ -67,6 +67,13 @@ func newLimits(perSecond float64) *limits {
 	return &limits{perSecond: perSecond, byHost: map[string]*rate.Limiter{}}
 }
 
+func (l *limits) configured() rate.Limit {
+	if l.perSecond > 0 {
+		return rate.Limit(l.perSecond)
+	}
+	return rate.Inf
+}
+
 func (l *limits) limiter(host string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,11 +82,7 @@ func (l *limits) limiter(host string) *rate.Limiter {
 		if len(l.byHost) >= maxHosts {
 			clear(l.byHost)
 		}
-		every := rate.Inf
-		if l.perSecond > 0 {
-			every = rate.Limit(l.perSecond)
-		}
-		lim = rate.NewLimiter(every, 1)
+		lim = rate.NewLimiter(l.configured(), 1)
 		l.byHost[host] = lim
 	}
 	return lim
@@ -107,13 +110,13 @@ func (l *limits) wait(ctx context.Context, host string) error {
 	}
 }
 
-// slow obeys a Crawl-delay: never faster than the configuration says.
+// slow obeys a Crawl-delay, or its absence: never faster than the configuration says.
 func (l *limits) slow(host string, delay time.Duration) {
-	if delay <= 0 {
-		return
+	every := l.configured()
+	if delay > 0 {
+		every = min(every, rate.Every(min(delay, longestDelay)))
 	}
-	lim := l.limiter(host)
-	if asked := rate.Every(min(delay, longestDelay)); asked < lim.Limit() {
-		lim.SetLimit(asked)
+	if lim := l.limiter(host); lim.Limit() != every {
+		lim.SetLimit(every)
 	}
 }

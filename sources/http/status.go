@@ -82,6 +82,8 @@ func transferError(ctx context.Context, u *url.URL, err error) error {
 		class = connector.ClassInvalid
 	case isRefused(err):
 		class = connector.ClassDenied
+	case err.Error() == http.StatusText(http.StatusProxyAuthRequired): // all that net/http tells of a tunnel that is refused
+		class = connector.ClassCredentials
 	case errors.As(err, &certificate), errors.As(err, &unknown):
 		class = connector.ClassUnknown
 	}
