@@ -56,7 +56,7 @@ func (s *store) blob(h plumbing.Hash, size int64) (r io.ReadCloser, err error) {
 		if _, err := shared.EncodedObjectSize(h); err != nil {
 			return err
 		}
-		own := filesystem.NewStorageWithOptions(shared.Filesystem(), newCache(), storageOptions())
+		own := filesystem.NewStorageWithOptions(shared.Filesystem(), newCache(), storageOptions(s.exclusive))
 		opened, err := openObject(own, h)
 		if err != nil {
 			return errors.Join(err, own.ObjectStorage.Close())

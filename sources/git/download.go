@@ -34,7 +34,7 @@ func download(ctx context.Context, conn session, st *store, adv *packp.AdvRefs, 
 	if len(what.wants) == 0 {
 		return nil
 	}
-	storage := filesystem.NewStorageWithOptions(st.fs, newCache(), storageOptions())
+	storage := filesystem.NewStorageWithOptions(st.fs, newCache(), storageOptions(false))
 	defer func() { err = errors.Join(err, storage.ObjectStorage.Close()) }()
 	known, err := storage.Shallow()
 	if err != nil {

@@ -3,9 +3,11 @@ package git
 import (
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -43,6 +45,9 @@ func (s *Source) fetchError(err error) error {
 		return connector.Errorf(connector.ClassCredentials, "git: %s: the server refuses user %s: %w; check ssh_key", s.address.display, s.address.user, err)
 	case errors.As(err, &said) && said.message != "":
 		return connector.Errorf(sshClass(said.message), "git: %s: %w", s.address.display, err)
+	}
+	if plumbing.IsHash(s.config.Ref) && strings.Contains(err.Error(), "not our ref") {
+		return connector.Errorf(connector.ClassNotFound, "git: there is no commit %s in %s", s.config.Ref, s.address.display)
 	}
 	if !greeted && noGit(err) {
 		return connector.Errorf(connector.ClassNotFound, "git: %s: what answers is no git server; is url right? %w", s.address.display, err)
@@ -112,10 +117,24 @@ func noGit(err error) bool {
 	return errors.As(err, &unexpected) || errors.Is(err, pktline.ErrInvalidPktLen) || errors.Is(err, packp.ErrEmptyInput)
 }
 
-// transferClass is that of an exchange which broke: it is worth another try.
+// transferClass is that of an exchange which broke: it is worth another try, unless it broke on this side.
 func transferClass(err error) connector.Class {
 	if errors.Is(err, transport.ErrRepositoryNotFound) {
 		return connector.ClassNotFound
 	}
+	if class := diskClass(err); class != connector.ClassUnknown {
+		return class
+	}
 	return connector.ClassTransient
+}
+
+// diskClass is that of an error of the mirror's file system.
+func diskClass(err error) connector.Class {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return connector.ClassFull
+	case errors.Is(err, fs.ErrPermission):
+		return connector.ClassDenied
+	}
+	return connector.ClassOf(err)
 }

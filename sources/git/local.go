@@ -39,7 +39,7 @@ func (s *Source) openLocal() (*store, error) {
 	if common != gitDir {
 		files = dotgit.NewRepositoryFilesystem(osfs.New(gitDir), osfs.New(common))
 	}
-	st, err := newStore(files, filepath.Join(common, "objects"))
+	st, err := newStore(files, filepath.Join(common, "objects"), false)
 	if err != nil {
 		return nil, s.localError(err)
 	}

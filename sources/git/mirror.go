@@ -90,7 +90,7 @@ func (m *mirror) sync(ctx context.Context, fetch func(context.Context, *store) (
 }
 
 func mirrorError(err error) error {
-	return connector.Errorf(connector.ClassOf(err), "git: mirror: %w", err)
+	return connector.Errorf(diskClass(err), "git: mirror: %w", err)
 }
 
 func (m *mirror) makeDir() (err error) {
@@ -151,7 +151,7 @@ func (m *mirror) openGeneration(n int) (*generation, error) {
 		if err := os.WriteFile(filepath.Join(m.path(n, ""), "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
 			return nil, err // nobody reads it, but without it git fsck does not look at the rest
 		}
-		return newStore(osfs.New(m.path(n, "")), filepath.Join(m.path(n, ""), "objects"))
+		return newStore(osfs.New(m.path(n, "")), filepath.Join(m.path(n, ""), "objects"), true)
 	}()
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -50,7 +50,7 @@ func newKey(tb testing.TB, passphrase string) (ssh.Signer, []byte) {
 func serveSSH(tb testing.TB, dir string) *sshServer {
 	tb.Helper()
 	host, _ := newKey(tb, "")
-	user, file := newKey(tb, "open sesame")
+	user, file := newKey(tb, "")
 	config := &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		if c.User() == "git" && string(key.Marshal()) == string(user.PublicKey().Marshal()) {
 			return nil, nil
@@ -139,7 +139,7 @@ func runCommand(channel ssh.Channel, line string) {
 }
 
 func (s *sshServer) edit(c *Config) {
-	c.SSHKey, c.Passphrase, c.KnownHosts = s.keyFile, "open sesame", s.knownHosts
+	c.SSHKey, c.KnownHosts = s.keyFile, s.knownHosts
 }
 
 func TestConformanceSSH(t *testing.T) {
@@ -170,12 +170,14 @@ func TestSSHRefusals(t *testing.T) {
 	newRepo(t, filepath.Join(root, "repo.git"))
 	s := serveSSH(t, root)
 	_, otherKey := newKey(t, "")
+	_, lockedKey := newKey(t, "open sesame")
+	locked := filepath.Join(root, "locked")
 	other := filepath.Join(root, "other")
 	otherHost, _ := newKey(t, "")
 	changed := filepath.Join(root, "changed")
 	empty := filepath.Join(root, "empty")
 	line := knownhosts.Line([]string{knownhosts.Normalize(s.addr)}, otherHost.PublicKey())
-	if err := errors.Join(os.WriteFile(other, otherKey, 0o600), os.WriteFile(changed, []byte(line+"\n"), 0o600), os.WriteFile(empty, nil, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(other, otherKey, 0o600), os.WriteFile(locked, lockedKey, 0o600), os.WriteFile(changed, []byte(line+"\n"), 0o600), os.WriteFile(empty, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("SSH_AUTH_SOCK", "")
@@ -188,12 +190,13 @@ func TestSSHRefusals(t *testing.T) {
 		"unknown host":    {"/repo.git", func(c *Config) { c.KnownHosts = empty }, connector.ClassDenied, "known_hosts"},
 		"changed host":    {"/repo.git", func(c *Config) { c.KnownHosts = changed }, connector.ClassDenied, "known_hosts"},
 		"no known_hosts":  {"/repo.git", func(c *Config) { c.KnownHosts = filepath.Join(root, "none") }, connector.ClassDenied, "known_hosts"},
-		"another key":     {"/repo.git", func(c *Config) { c.SSHKey, c.Passphrase = other, "" }, connector.ClassCredentials, "ssh_key"},
-		"locked key":      {"/repo.git", func(c *Config) { c.Passphrase = "" }, connector.ClassCredentials, "ssh_key_passphrase"},
-		"wrong word":      {"/repo.git", func(c *Config) { c.Passphrase = "wr0ng-w0rd" }, connector.ClassCredentials, "ssh_key"},
+		"opened key":      {"/repo.git", func(c *Config) { c.SSHKey, c.Passphrase = locked, "open sesame" }, connector.ClassCredentials, "refuses user git"},
+		"another key":     {"/repo.git", func(c *Config) { c.SSHKey = other }, connector.ClassCredentials, "ssh_key"},
+		"locked key":      {"/repo.git", func(c *Config) { c.SSHKey = locked }, connector.ClassCredentials, "ssh_key_passphrase"},
+		"wrong word":      {"/repo.git", func(c *Config) { c.SSHKey, c.Passphrase = locked, "wr0ng-w0rd" }, connector.ClassCredentials, "ssh_key"},
 		"no key file":     {"/repo.git", func(c *Config) { c.SSHKey = filepath.Join(root, "none") }, connector.ClassCredentials, "ssh_key"},
-		"no key":          {"/repo.git", func(c *Config) { c.SSHKey, c.Passphrase = "", "" }, connector.ClassCredentials, "set ssh_key"},
-		"wrong password":  {"/repo.git", func(c *Config) { c.SSHKey, c.Passphrase, c.Password = "", "", "s3cr3t" }, connector.ClassCredentials, "refuses user git"},
+		"no key":          {"/repo.git", func(c *Config) { c.SSHKey = "" }, connector.ClassCredentials, "set ssh_key"},
+		"wrong password":  {"/repo.git", func(c *Config) { c.SSHKey, c.Password = "", "s3cr3t" }, connector.ClassCredentials, "refuses user git"},
 		"no repository":   {"/none.git", func(*Config) {}, connector.ClassNotFound, "not appear to be a git repository"},
 		"shell injection": {"/x'; touch " + root + "/injected; '", func(*Config) {}, connector.ClassNotFound, "not appear to be a git repository"},
 	} {

@@ -35,6 +35,7 @@ var (
 // is handed out does not touch the storage again.
 type store struct {
 	fs         billy.Filesystem
+	exclusive  bool
 	alternates []billy.Filesystem // further repositories whose objects belong to this one
 
 	mu       sync.Mutex
@@ -43,8 +44,10 @@ type store struct {
 	closed   bool
 }
 
-func newStore(fs billy.Filesystem, objects string) (*store, error) {
-	s := &store{fs: fs}
+// newStore opens a repository. exclusive says that no objects come and go beside those that this program knows of, which saves
+// looking for each.
+func newStore(fs billy.Filesystem, objects string, exclusive bool) (*store, error) {
+	s := &store{fs: fs, exclusive: exclusive}
 	if err := s.addAlternates(objects, maxAlternates); err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ func newStore(fs billy.Filesystem, objects string) (*store, error) {
 
 // open makes storages that share nothing with others.
 func (s *store) open() []*filesystem.Storage {
-	options, shared := storageOptions(), newCache()
+	options, shared := storageOptions(s.exclusive), newCache()
 	out := []*filesystem.Storage{filesystem.NewStorageWithOptions(s.fs, shared, options)}
 	for _, fs := range s.alternates {
 		out = append(out, filesystem.NewStorageWithOptions(fs, shared, options))
@@ -94,8 +97,8 @@ func (s *store) addAlternates(objects string, levels int) error {
 	return nil
 }
 
-func storageOptions() filesystem.Options {
-	return filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: largeObject}
+func storageOptions(exclusive bool) filesystem.Options {
+	return filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: largeObject, ExclusiveAccess: exclusive}
 }
 
 func newCache() cache.Object { return cache.NewObjectLRU(objectCache) }

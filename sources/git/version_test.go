@@ -160,6 +160,26 @@ func TestRefs(t *testing.T) {
 	}
 }
 
+// TestCommitsOnRequest: a server that hands out single commits is asked for the one, and says when there is none.
+func TestCommitsOnRequest(t *testing.T) {
+	root := t.TempDir()
+	r := newRepo(t, filepath.Join(root, "repo.git"))
+	git(t, r.dir, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	r.put(t, "a.md", []byte("old"))
+	old := r.commit(t, "main")
+	r.put(t, "a.md", []byte("new"))
+	r.commit(t, "main")
+	ssh := serveSSH(t, root)
+	for _, url := range []string{serveHTTP(t, root).URL + "/repo.git", "ssh://git@" + ssh.addr + r.dir} {
+		l := list(t.Context(), open(t, url, "", ssh.edit, func(c *Config) { c.Ref = old.String() })).sound(t, "a.md")
+		wantRead(t, l.docs[0], "old")
+		err := list(t.Context(), open(t, url, "", ssh.edit, func(c *Config) { c.Ref = strings.Repeat("ab", 20) })).err
+		if connector.ClassOf(err) != connector.ClassNotFound || !strings.Contains(err.Error(), "there is no commit") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 // TestEmptyRepository: no commits is an error, an empty tree is not.
 func TestEmptyRepository(t *testing.T) {
 	root := t.TempDir()
