@@ -23,8 +23,8 @@ import (
 
 // world is one server for all tests of the package: it is started by the first one and lives until all have ended.
 type world struct {
-	t    *testing.T
-	addr string
+	addr   string
+	server *servers.Server
 
 	mu      sync.Mutex
 	buckets int
@@ -39,7 +39,8 @@ func TestS3(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
-	w := &world{t: t, addr: servers.Start(t, "versitygw").Addr}
+	server := servers.Start(t, "versitygw")
+	w := &world{addr: server.Addr, server: server}
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, w *world)
@@ -47,6 +48,7 @@ func TestS3(t *testing.T) {
 		{"conformance", testConformance},
 		{"conformance below a prefix", testConformanceBelow},
 		{"more than 1,000 keys", testPaging},
+		{"planted objects are like stored ones", testPlanted},
 		{"folder markers", testMarkers},
 		{"names", testNames},
 		{"keys of the store's own, by encoding-type=url", testEncodedKeys},
