@@ -152,7 +152,7 @@ func TestRedirectsOfCrawls(t *testing.T) {
 	s.redirect("out", other.URL+"/x")
 	s.redirect("loop", "/loop")
 	got := items(t, mustOpen(t, s.crawl()))
-	expectLike(t, got, "./", "new.html", "moved/", "out: it redirects to another host", "! invalid: loop: ", "moved/next.html")
+	expectLike(t, got, "./", "new.html", "moved/", "out: it redirects to another host", "! invalid: loop: ", "moved/next.html", "! denied: .: ")
 	expect(t, other.requests())
 	s.redirect("", other.URL+"/login")
 	expectLike(t, items(t, mustOpen(t, s.crawl())), "! invalid: http: "+s.URL+"/: it redirects to another host")
@@ -262,4 +262,23 @@ func TestBodiesAreBounded(t *testing.T) {
 	if b.held != 0 {
 		t.Errorf("%d bytes", b.held)
 	}
+}
+
+// TestHubThatFails: while the links of a page are unknown, nothing may count as gone; a leaf hides nothing.
+func TestHubThatFails(t *testing.T) {
+	s := newSite(t)
+	s.html("", `<a href="/hub">h</a><a href="/other">o</a><a href="/report.pdf">r</a>`)
+	s.html("hub", `<a href="/leaf">l</a>`)
+	s.html("leaf", "l")
+	s.html("other", "o")
+	s.put("report.pdf", "%PDF")
+	expect(t, items(t, mustOpen(t, s.crawl())), "./", "hub", "other", "report.pdf", "leaf")
+	s.status("hub", 403)
+	expectLike(t, items(t, mustOpen(t, s.crawl())), "./", "! denied: hub: ", "other", "report.pdf", "! denied: .: http: the links of 1 pages that failed")
+	s.html("hub", `<a href="/leaf">l</a>`)
+	s.status("leaf", 403)
+	s.status("report.pdf", 403)
+	expectLike(t, items(t, mustOpen(t, s.crawl())), "./", "hub", "other", "! denied: report.pdf: ", "! denied: leaf: ")
+	s.status("hub", 404)
+	expectLike(t, items(t, mustOpen(t, s.crawl())), "./", "other", "! denied: report.pdf: ")
 }

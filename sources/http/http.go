@@ -16,8 +16,8 @@
 //
 // A listing that meets more than max_pages URLs ends with an error: what was found is stored, and nothing is deleted. Links are taken
 // from the first 8 MiB of an HTML page; no script is run. Sitemaps are XML, packed or not, of at most 50 MiB and 50,000 entries each, in
-// at most 5,000 files. robots.txt is read up to 512 KiB. URLs over 2,048 bytes are skipped. A page that the server denies hides the
-// pages that only it links to.
+// at most 5,000 files. robots.txt is read up to 512 KiB. URLs over 2,048 bytes are skipped. While a page that may hold links cannot be
+// read, a crawl deletes nothing.
 package httpsource
 
 import (

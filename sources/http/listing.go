@@ -54,6 +54,7 @@ type listing struct {
 	at     int
 	seen   map[key]uint8
 	full   bool
+	blind  int // pages that failed, so that what they link to is unknown
 	rules  map[string]*robots
 }
 
@@ -99,12 +100,22 @@ func (l *listing) run(ctx context.Context, yield yielder) {
 			}
 		}
 	}
+	if l.blind > 0 && !yield(connector.Change{}, l.unknown()) {
+		return
+	}
+	l.blind = 0
 	if l.full {
 		fail(connector.Errorf(connector.ClassInvalid, "http: more than max_pages (%d) URLs: what was found is kept up to date, and nothing is deleted; raise max_pages, "+
 			"or narrow include, exclude or max_depth", l.source.config.MaxPages))
 		return
 	}
 	l.queue, l.at, l.seen, l.rules = nil, 0, nil, nil // whole: there is nothing to go on with
+}
+
+// unknown protects everything: which documents only the failed pages lead to, nobody knows.
+func (l *listing) unknown() error {
+	return &connector.DocError{Path: ".", Dir: true, Err: connector.Errorf(connector.ClassDenied,
+		"http: the links of %d pages that failed are unknown, so nothing is deleted; exclude the pages if they are to stay so", l.blind)}
 }
 
 // prepare reads the sitemaps, file by file.
@@ -185,6 +196,9 @@ func (l *listing) settle(ctx context.Context, it item, out outcome) (change conn
 	case out.err != nil && connector.ClassOf(out.err) == connector.ClassNotFound:
 		return change, nil, nil
 	case out.err != nil:
+		if it.origin == crawled && it.depth < l.source.config.MaxDepth && !looksLikeNoPage(it.url) {
+			l.blind++
+		}
 		return change, &connector.DocError{Path: it.path, Err: out.err}, nil
 	}
 	if it.origin == crawled {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -219,5 +221,32 @@ func TestVanished(t *testing.T) {
 	_, err = d.OpenAt(t.Context(), 1, d.Version)
 	if connector.ClassOf(err) != connector.ClassChanged {
 		t.Errorf("OpenAt: %v", err)
+	}
+}
+
+// TestCertificates: a server that cannot prove who it is ends the listing.
+func TestCertificates(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	c := defaults()
+	c.AllowPrivate, c.URLs = true, []string{srv.URL + "/a"}
+	expectLike(t, items(t, mustOpen(t, c)), "! unknown: http: "+srv.URL+"/a: ")
+}
+
+// TestSecureHosts: what the configuration names by https is never asked in the clear because a link says so.
+func TestSecureHosts(t *testing.T) {
+	c := defaults()
+	c.Crawl, c.Hosts = []string{"https://h.example/", "http://plain.example/"}, []string{"other.example"}
+	sc, err := newScope(&c)
+	must(t, err)
+	for ref, want := range map[string]string{
+		"http://H.example/a": "https://h.example/a", "//plain.example/a": "https://plain.example/a", "http://plain.example/a": "http://plain.example/a",
+		"http://other.example/a": "http://other.example/a", "http://h.example:8080/a": "http://h.example:8080/a",
+	} {
+		if u, ok := sc.link(sc.crawls[0], ref); !ok || u.String() != want {
+			t.Errorf("%s is %v, want %s", ref, u, want)
+		}
 	}
 }
