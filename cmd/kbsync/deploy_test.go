@@ -170,7 +170,7 @@ func (d deployed) check(t *testing.T) *config.File {
 // commandLine parses a call as the program does, and says which command and which configurations it names.
 func commandLine(t *testing.T, args []string) (command string, configs []string) {
 	t.Helper()
-	root := newRoot(&app{color: newChoice("auto", "auto", "always", "never"), out: bufio.NewWriter(io.Discard), err: &console{w: io.Discard}})
+	root := newRoot(&app{reg: registry(t), color: newChoice("auto", "auto", "always", "never"), out: bufio.NewWriter(io.Discard), err: &console{w: io.Discard}})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		t.Fatal(err)
