@@ -43,6 +43,9 @@ var errStalled = errors.New("the server sends nothing any more")
 // the object is still the same.
 func (o *object) read(ctx context.Context, offset int64, version string) (*reader, error) {
 	s := o.source
+	if offset < 0 {
+		return nil, connector.Errorf(connector.ClassInvalid, "%s: open: offset %d", s.Kind, offset)
+	}
 	inner, cancel := context.WithCancelCause(ctx)
 	r := &reader{
 		source: s, ended: ctx.Err, cause: func() error { return context.Cause(inner) },
