@@ -37,14 +37,12 @@ type cell struct {
 	param any
 }
 
-// timeForms are how databases write times; without a zone they are taken as UTC, in which the sessions run.
-var timeForms = [...]string{
-	"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
-	"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04Z07:00", "2006-01-02 15:04",
-}
-
+// parseTime reads a time as databases write it; without a zone it is taken as UTC, in which the sessions run.
 func parseTime(text string) (time.Time, bool) {
-	for _, form := range timeForms {
+	for _, form := range [...]string{
+		"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
+		"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04Z07:00", "2006-01-02 15:04",
+	} {
 		if t, err := time.Parse(form, text); err == nil {
 			return t.UTC(), true
 		}

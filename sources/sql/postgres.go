@@ -227,7 +227,7 @@ func postgresClass(code string) (class connector.Class, advice string) {
 		return connector.ClassNotFound, "correct the database in url"
 	case "42501":
 		return connector.ClassDenied, "the role of url needs GRANT SELECT on it"
-	case "25006":
+	case "25006", "25001":
 		return connector.ClassInvalid, "query writes, and a source only reads"
 	case "53100":
 		return connector.ClassFull, "the server's disk is full"

@@ -164,10 +164,9 @@ func part(h hash.Hash, s string) {
 
 // listing turns the rows of one statement into changes. It holds one row back, because the next one may bear the same name.
 type listing struct {
-	source  *Source
-	plan    *plan
-	yield   func(connector.Change, error) bool
-	started time.Time
+	source *Source
+	plan   *plan
+	yield  func(connector.Change, error) bool
 
 	pending *row
 	twice   bool

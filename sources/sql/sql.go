@@ -191,7 +191,7 @@ func (s *Source) Capabilities() connector.SourceCapabilities {
 func (s *Source) Changes(ctx context.Context) iter.Seq2[connector.Change, error] {
 	return func(yield func(connector.Change, error) bool) {
 		s.recent.clear()
-		l := &listing{source: s, yield: yield, started: time.Now()}
+		l := &listing{source: s, yield: yield}
 		err := ctx.Err()
 		if err == nil {
 			l.plan, err = s.plan(ctx)
