@@ -33,6 +33,8 @@ func (s *Source) fetchError(err error) error {
 	status, redirect := (*statusError)(nil), (*redirectError)(nil)
 	certificate, said := (*tls.CertificateVerificationError)(nil), (*sshError)(nil)
 	switch {
+	case plumbing.IsHash(s.config.Ref) && strings.Contains(err.Error(), "not our ref"):
+		return connector.Errorf(connector.ClassNotFound, "git: there is no commit %s in %s", s.config.Ref, s.address.display)
 	case errors.As(err, &status):
 		return s.statusError(status)
 	case errors.As(err, &redirect):
@@ -45,9 +47,6 @@ func (s *Source) fetchError(err error) error {
 		return connector.Errorf(connector.ClassCredentials, "git: %s: the server refuses user %s: %w; check ssh_key", s.address.display, s.address.user, err)
 	case errors.As(err, &said) && said.message != "":
 		return connector.Errorf(sshClass(said.message), "git: %s: %w", s.address.display, err)
-	}
-	if plumbing.IsHash(s.config.Ref) && strings.Contains(err.Error(), "not our ref") {
-		return connector.Errorf(connector.ClassNotFound, "git: there is no commit %s in %s", s.config.Ref, s.address.display)
 	}
 	if !greeted && noGit(err) {
 		return connector.Errorf(connector.ClassNotFound, "git: %s: what answers is no git server; is url right? %w", s.address.display, err)

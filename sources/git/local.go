@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/storer"
@@ -35,7 +34,7 @@ func (s *Source) openLocal() (*store, error) {
 		s.older = append(s.older, s.local)
 		s.local = nil
 	}
-	var files billy.Filesystem = osfs.New(gitDir)
+	files := osfs.New(gitDir)
 	if common != gitDir {
 		files = dotgit.NewRepositoryFilesystem(osfs.New(gitDir), osfs.New(common))
 	}

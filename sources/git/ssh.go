@@ -38,7 +38,7 @@ type sshSession struct {
 }
 
 func (s *Source) dialSSH(ctx context.Context, alive func()) (_ session, err error) {
-	config, done, err := s.sshConfig()
+	config, done, err := s.sshConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,7 @@ func (s *sshSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRef
 		if errors.Is(err, packp.ErrEmptyAdvRefs) {
 			return nil, transport.ErrEmptyRemoteRepository
 		}
-		_ = s.session.Close() // so that Wait returns; its error says less than the message
-		_ = s.session.Wait()
-		return nil, &sshError{message: s.says.text(), err: err}
+		return nil, s.failed(err)
 	}
 	if adv.IsEmpty() {
 		return nil, transport.ErrEmptyRemoteRepository
@@ -121,9 +119,16 @@ func (s *sshSession) UploadPack(_ context.Context, req *packp.UploadPackRequest)
 	}
 	resp := packp.NewUploadPackResponse(req)
 	if err := resp.Decode(io.NopCloser(s.out)); err != nil {
-		return nil, &sshError{message: s.says.text(), err: err}
+		return nil, s.failed(err)
 	}
 	return resp, nil
+}
+
+// failed ends the command, so that all it has to say of err has come.
+func (s *sshSession) failed(err error) error {
+	_ = s.session.Close() // so that Wait returns; its error says less than the message
+	_ = s.session.Wait()
+	return &sshError{message: s.says.text(), err: err}
 }
 
 func (s *sshSession) Close() error {
@@ -139,7 +144,7 @@ func ignoreClosed(err error) error {
 }
 
 // sshConfig says who logs in; done ends the connection to the agent.
-func (s *Source) sshConfig() (config *ssh.ClientConfig, done func() error, err error) {
+func (s *Source) sshConfig(ctx context.Context) (config *ssh.ClientConfig, done func() error, err error) {
 	config = &ssh.ClientConfig{User: s.address.user, Timeout: dialTimeout}
 	done = func() error { return nil }
 	if s.config.SSHKey != "" {
@@ -155,7 +160,7 @@ func (s *Source) sshConfig() (config *ssh.ClientConfig, done func() error, err e
 	if socket == "" {
 		return nil, done, connector.Errorf(connector.ClassCredentials, "git: %s: there is no ssh agent; set ssh_key", s.address.display)
 	}
-	conn, err := net.Dial("unix", socket)
+	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, done, connector.Errorf(connector.ClassCredentials, "git: %s: the ssh agent does not answer; set ssh_key: %w", s.address.display, err)
 	}

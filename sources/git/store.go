@@ -231,6 +231,21 @@ func (s *store) readAny(h plumbing.Hash, limit int64, kinds ...plumbing.ObjectTy
 	return kind, data, err
 }
 
+// readSmall gives a blob of a size that is known to be small.
+func (s *store) readSmall(h plumbing.Hash, size int64) (data []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.find(func(st *filesystem.Storage) error {
+		r, err := openObject(st, h)
+		if err != nil {
+			return err
+		}
+		data, err = io.ReadAll(io.LimitReader(r, size))
+		return errors.Join(err, r.Close())
+	})
+	return data, err
+}
+
 // peel follows tags to a commit.
 func (s *store) peel(h plumbing.Hash) (plumbing.Hash, error) {
 	for range maxTagChain {

@@ -168,7 +168,7 @@ func (w *walker) file(p string, h plumbing.Hash) bool {
 		return w.skip(p, fmt.Sprintf("%d bytes, over max_size (%d)", size, limit))
 	}
 	if size >= minLFS && size < maxLFS {
-		data, err := w.store.read(plumbing.BlobObject, h, maxLFS)
+		data, err := w.store.readSmall(h, size)
 		if err != nil {
 			return w.damaged(p, false, err)
 		}
