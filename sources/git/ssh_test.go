@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -212,5 +213,20 @@ func TestSSHRefusals(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, "injected")); err == nil {
 		t.Error("the path of the url was run as a command")
+	}
+}
+
+// TestSSHSilence: a server that accepts and says nothing is given up after timeout.
+func TestSSHSilence(t *testing.T) {
+	root := t.TempDir()
+	s := serveSSH(t, root)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	source := open(t, "ssh://git@"+l.Addr().String()+"/repo.git", "", s.edit, func(c *Config) { c.Timeout = 50 * time.Millisecond })
+	if err := list(t.Context(), source).err; connector.ClassOf(err) != connector.ClassTransient || !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("class %v: %v", connector.ClassOf(err), err)
 	}
 }
