@@ -15,6 +15,26 @@ import (
 	"github.com/kbsync/kbsync/internal/objects/objectstest"
 )
 
+func testNoListing(t *testing.T, w *world) {
+	f := w.fixture(t)
+	f.Put(t, "a.md", []byte("a"))
+	for name, body := range map[string]string{
+		"HTML":       "<html><head><title>Welcome</title></head><body><p>Log in</p></body></html>",
+		"broken":     "<ListBucketResult><Name>x</Name>",
+		"empty":      "",
+		"JSON":       `{"error":"no"}`,
+		"other XML":  `<?xml version="1.0"?><ListAllMyBucketsResult><Owner/></ListAllMyBucketsResult>`,
+		"error body": `<?xml version="1.0"?><Error><Code>InternalError</Code></Error>`,
+	} {
+		f.proxy.Set(objectstest.Answer(http.StatusOK, "text/html", body))
+		l := list(t, f.open(t))
+		if len(l.paths) > 0 {
+			t.Errorf("%s: lists %q", name, l.paths)
+		}
+		wantClass(t, l.err, connector.ClassTransient, "s3: list")
+	}
+}
+
 func testThrottled(t *testing.T, w *world) {
 	f := w.fixture(t)
 	f.Fill(t, 10, numbered)
