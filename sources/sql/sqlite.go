@@ -57,7 +57,7 @@ func openSQLite(secret connector.Secret, dir string) (database, error) {
 		return nil, err
 	}
 	f := &sqliteFile{path: path}
-	f.cursor = cursor{decode: sqliteCell, db: pool(opener{&sqlite.Driver{}, f.uri() + "?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=cache_size(-8192)"})}
+	f.cursor = cursor{decode: sqliteCell, db: pool(opener{&sqlite.Driver{}, f.uri() + "?mode=ro&_pragma=busy_timeout(2000)&_pragma=query_only(1)&_pragma=cache_size(-8192)"})}
 	return f, nil
 }
 

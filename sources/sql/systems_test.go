@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	codes "modernc.org/sqlite/lib"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -143,10 +146,53 @@ func sqliteFiles(t *testing.T, s *system) {
 	wantError(t, source.db.classify(err), connector.ClassInvalid, "query writes")
 	wantError(t, s.broken(t, Config{Query: "SELECT load_extension('x') AS id, 1 AS b", Key: []string{"id"}}), connector.ClassInvalid)
 
-	// A writer that holds the file is waited for, then it is a passing fault.
-	busy := fail(connector.ClassTransient, errors.New("x"), "database is locked", "")
-	if class, _ := source.db.(*sqliteFile).class(5); class != connector.ClassOf(busy) {
-		t.Error(class)
+	// A writer that holds the whole file is waited for, and then it is a passing fault.
+	locked := filepath.Join(t.TempDir(), "locked.db")
+	holder := connect(t, "sqlite", "file:"+locked)
+	_, err = holder.Exec("CREATE TABLE t (id integer, body text)")
+	must(t, err)
+	writer, err := holder.Conn(t.Context())
+	must(t, err)
+	_, err = writer.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+	must(t, err)
+	c = Config{URL: connector.Secret(locked), Query: "SELECT * FROM t", Key: []string{"id"}, Timeout: time.Second}
+	wantError(t, s.broken(t, c), connector.ClassTransient)
+	_, err = writer.ExecContext(t.Context(), "COMMIT")
+	must(t, errors.Join(err, writer.Close()))
+	must(t, s.broken(t, c))
+}
+
+// TestClasses: what the engine tries again, what ends the run, what a person must correct.
+func TestClasses(t *testing.T) {
+	for class, states := range map[connector.Class][]string{
+		connector.ClassCredentials: {"28P01", "28000"},
+		connector.ClassDenied:      {"42501"},
+		connector.ClassNotFound:    {"3D000"},
+		connector.ClassInvalid:     {"42601", "42703", "42P01", "42883", "22012", "0A000", "25006"},
+		connector.ClassTransient:   {"57P01", "57P02", "57P03", "40001", "40P01", "53300", "08006", "57014"},
+		connector.ClassFull:        {"53100"},
+	} {
+		for _, code := range states {
+			if got, _ := postgresClass(code); got != class {
+				t.Errorf("SQLSTATE %s is %q, want %q", code, got, class)
+			}
+		}
+	}
+	for class, numbers := range map[connector.Class][]uint16{
+		connector.ClassCredentials: {1045},
+		connector.ClassDenied:      {1142, 1044},
+		connector.ClassNotFound:    {1049},
+		connector.ClassInvalid:     {1064, 1054, 1146, 1060, 1792},
+		connector.ClassTransient:   {1040, 1205, 1213, 2006, 2013, 1053},
+	} {
+		for _, number := range numbers {
+			if got, _ := mysqlClass(number); got != class {
+				t.Errorf("error %d is %q, want %q", number, got, class)
+			}
+		}
+	}
+	if got, _ := (&sqliteFile{}).class(codes.SQLITE_BUSY); got != connector.ClassTransient {
+		t.Errorf("a file that is locked is %q", got)
 	}
 }
 
