@@ -97,7 +97,7 @@ func trimmed(err error) error {
 	return errors.New(strings.Join(strings.Fields(s), " "))
 }
 
-// report prints an error once: every fault of a configuration is a line of its own.
+// report prints an error once: every fault of a configuration, and every one of several errors, is a line of its own.
 func (a *app) report(err error) {
 	if err == nil {
 		return
@@ -106,6 +106,12 @@ func (a *app) report(err error) {
 	if errors.As(err, &faults) {
 		for _, f := range faults {
 			a.note("%s", f.Error())
+		}
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			a.report(e)
 		}
 		return
 	}

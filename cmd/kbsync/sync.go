@@ -105,6 +105,8 @@ func (a *app) failures(rows []pipeline.ErrorRow) {
 	for _, e := range rows {
 		where := e.Path
 		switch {
+		case where == "" && e.Stage == "list":
+			continue // a source: the run's own error says it
 		case where == "" && e.Source != "":
 			where = "source " + e.Source
 		case e.Source != "":

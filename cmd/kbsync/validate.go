@@ -136,8 +136,15 @@ func kindOr(k *config.Kinded, kind string) string {
 // checkSource opens a source, and looks whether a folder is there.
 func (a *app) checkSource(ctx context.Context, v *pipeline.Preview, conf config.SourceConf, r *validation, connect bool) error {
 	src, err := v.Source(ctx, conf)
-	if err != nil {
+	switch {
+	case err == nil:
+	case connector.ClassOf(err) != connector.ClassCredentials:
 		return &pipeline.UsageError{Err: err}
+	case connect:
+		return &pipeline.UnreachableError{Err: err}
+	default: // those of another machine may be meant
+		r.Warnings = append(r.Warnings, err.Error())
+		return nil
 	}
 	if _, local := conf.Config.(*fs.Config); local || connect {
 		for _, lerr := range src.Changes(ctx) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"strings"
@@ -35,6 +36,8 @@ func typeWords(f field) string {
 		return "size"
 	case reflect.PointerTo(f.typ).Implements(yamlUnmarshalerType):
 		return "see below"
+	case reflect.PointerTo(f.typ).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return "string"
 	}
 	switch f.typ.Kind() {
 	case reflect.Bool:

@@ -170,7 +170,7 @@ func (v *Preview) Elements(ctx context.Context, caps connector.SourceCapabilitie
 func (v *Preview) Source(ctx context.Context, conf config.SourceConf) (connector.Source, error) {
 	src, err := v.p.openSource(ctx, conf)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("source %s: %w", conf.Name, err)
 	}
 	return src.source, nil
 }

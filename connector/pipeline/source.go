@@ -31,14 +31,15 @@ type openSource struct {
 	dead error // why nothing more of it can be read
 }
 
+// openSource opens a source; the error does not name it.
 func (p *Pipeline) openSource(ctx context.Context, conf config.SourceConf) (*openSource, error) {
 	plugin, ok := p.reg.Sources.Get(conf.Kind)
 	if !ok {
-		return nil, UsageErrorf("source %s: kind %q is not in this build", conf.Name, conf.Kind)
+		return nil, UsageErrorf("kind %q is not in this build", conf.Kind)
 	}
 	src, err := plugin.Open(ctx, conf.Config, p.env())
 	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", conf.Name, err)
+		return nil, err
 	}
 	if p.opts.WrapSource != nil {
 		src = p.opts.WrapSource(src)

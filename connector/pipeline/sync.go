@@ -360,7 +360,7 @@ func (f *flow) listAll(ctx context.Context, ls *lister, do func(job) error) ([]*
 		if err != nil {
 			var usage *UsageError
 			if errors.As(err, &usage) {
-				return out, err
+				return out, fmt.Errorf("source %s: %w", conf.Name, err)
 			}
 			out = append(out, &listing{source: conf.Name, err: err})
 			continue

@@ -37,8 +37,8 @@ type Type struct {
 	Skip string
 }
 
-// Detect tells the type of the document at path. mediaTypeHint may be empty; it counts where the name says nothing. head
-// is the start of the content, empty if the document is.
+// Detect tells the type of the document at path. mediaTypeHint may be empty; it counts where the name says nothing, and
+// where it says HTML and the content does too: index.php of a web site is no program, and example.com no executable. head is the start of the content, empty if the document is.
 func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	head = head[:min(len(head), HeadSize)]
 	name := path.Base(docPath)
@@ -48,6 +48,9 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	}
 	if mt := sniff(head); mt != "" {
 		return skip(refine(mt, ext), "its first bytes")
+	}
+	if page(mediaTypeHint, head) {
+		return preset(kindHTML, "", "media type and content")
 	}
 	if mt, ok := skipByExtension[ext]; ok {
 		return skip(mt, "its extension "+ext)
@@ -75,6 +78,16 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 		return preset(kind, "", "content")
 	}
 	return preset(kindText, "", "plain text")
+}
+
+// page says whether a document is an HTML page by its source's word and by its content.
+func page(hint string, head []byte) bool {
+	mt, _, _ := strings.Cut(strings.ToLower(hint), ";")
+	if mt = strings.TrimSpace(mt); kindByMediaType[mt] != kindHTML || decode.Binary(head) {
+		return false
+	}
+	text, _, err := decode.All(bytes.NewReader(head), 0)
+	return err == nil && contentKind(text) == kindHTML
 }
 
 // preset is the type of a kind of file.
