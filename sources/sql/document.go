@@ -62,7 +62,7 @@ func (s *Source) open(ctx context.Context, p *plan, path, version string, key []
 	return newReader(found), nil
 }
 
-// reader reads the content of a row that is in memory.
+// rowReader reads the content of a row that is in memory.
 type rowReader struct {
 	*strings.Reader
 	facts connector.Facts
