@@ -514,7 +514,7 @@ func TestManyObjects(t *testing.T) {
 	}
 	server := servers.Start(t, "versitygw")
 	bucket := objectstest.NewS3Bucket(t, server.Addr, "many")
-	bucket.Fill(t, n, func(i int) (string, []byte) {
+	bucket.Plant(t, server, n, func(i int) (string, []byte) {
 		return fmt.Sprintf("%03d/%06d.txt", i/1000, i), fmt.Appendf(nil, "Note %d. 第%d条记录。\n", i, i)
 	})
 	r := bucketRig(t, "many", "http://"+server.Addr, "sink: { sqlite: { path: ./kb.sqlite } }\nembedder: { lexical: { dimensions: 16 } }")

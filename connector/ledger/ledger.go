@@ -81,6 +81,8 @@ type Ledger struct {
 	nextDoc int64
 	stream  int64
 	hot     map[string]*sql.Stmt
+
+	find *sql.Stmt // one document: compiling the query costs more than running it
 }
 
 // Open opens the ledger at path and creates it, with its folder, if it is missing. With ReadOnly a missing file is
@@ -166,6 +168,10 @@ func (l *Ledger) prepare(ctx context.Context, opts Options) error {
 	if err := l.write.QueryRowContext(ctx, "SELECT coalesce(max(n), 0) FROM docs").Scan(&l.nextDoc); err != nil {
 		return wrap(l.path, "open", err)
 	}
+	var err error
+	if l.find, err = l.read.PrepareContext(ctx, sqlFindDoc); err != nil {
+		return wrap(l.path, "prepare", err)
+	}
 	if opts.ReadOnly {
 		return nil
 	}
@@ -187,6 +193,9 @@ func (l *Ledger) Close() error {
 	var errs []error
 	for _, s := range l.hot {
 		errs = append(errs, s.Close())
+	}
+	if l.find != nil {
+		errs = append(errs, l.find.Close())
 	}
 	for _, db := range []*sql.DB{l.read, l.write} {
 		if db != nil {

@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"strings"
 )
 
 // Seen is a set of paths on disk, for sources that list in no order.
@@ -24,20 +24,45 @@ func (l *Ledger) NewSeen(ctx context.Context) (*Seen, error) {
 	return &Seen{l, conn}, nil
 }
 
-// Add adds a path.
-func (s *Seen) Add(ctx context.Context, path string) error {
-	_, err := s.conn.ExecContext(ctx, "INSERT INTO temp.seen VALUES(?) ON CONFLICT DO NOTHING", []byte(path))
+// Add adds paths, at most some thousands at a time.
+func (s *Seen) Add(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	_, err := s.conn.ExecContext(ctx, "INSERT INTO temp.seen VALUES"+strings.Repeat(",(?)", len(paths))[1:]+" ON CONFLICT DO NOTHING", blobs(paths)...)
 	return wrap(s.l.path, "seen", err)
 }
 
-// Has says whether a path was added.
-func (s *Seen) Has(ctx context.Context, path string) (bool, error) {
-	var one int
-	err := s.conn.QueryRowContext(ctx, "SELECT 1 FROM temp.seen WHERE path=?", []byte(path)).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+// Has says which of some paths, at most some thousands, were added.
+func (s *Seen) Has(ctx context.Context, paths []string) (map[string]bool, error) {
+	out := make(map[string]bool, len(paths))
+	if len(paths) == 0 {
+		return out, nil
 	}
-	return err == nil, wrap(s.l.path, "seen", err)
+	rows, err := s.conn.QueryContext(ctx, "SELECT path FROM temp.seen WHERE path IN ("+marks(len(paths))+")", blobs(paths)...)
+	if err != nil {
+		return nil, wrap(s.l.path, "seen", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var path []byte
+		if err := rows.Scan(&path); err != nil {
+			return nil, wrap(s.l.path, "seen", err)
+		}
+		out[string(path)] = true
+	}
+	return out, wrap(s.l.path, "seen", rows.Err())
+}
+
+// marks is "?,?,?".
+func marks(n int) string { return strings.Repeat(",?", n)[1:] }
+
+func blobs(paths []string) []any {
+	out := make([]any, len(paths))
+	for i, p := range paths {
+		out[i] = []byte(p)
+	}
+	return out
 }
 
 // Close gives the connection back.

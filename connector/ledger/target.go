@@ -209,6 +209,35 @@ func (t *Target) List(ctx context.Context, source string) iter.Seq2[Listed, erro
 	}
 }
 
+// Lookup finds what is listed of some documents, at most some thousands, by path.
+func (t *Target) Lookup(ctx context.Context, source string, paths []string) (map[string]Listed, error) {
+	out := make(map[string]Listed, len(paths))
+	src, err := t.l.sourceID(ctx, source)
+	if err != nil || len(paths) == 0 {
+		return out, wrap(t.l.path, "lookup", err)
+	}
+	args := make([]any, 0, len(paths)+2)
+	args = append(args, t.id, src)
+	for _, p := range paths {
+		args = append(args, []byte(connector.TreeKey(p)))
+	}
+	rows, err := t.l.read.QueryContext(ctx, "SELECT key, version, epoch, state, chunks FROM docs WHERE target=? AND source=? AND key IN ("+marks(len(paths))+")", args...)
+	if err != nil {
+		return nil, wrap(t.l.path, "lookup", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var key []byte
+		var row Listed
+		if err := rows.Scan(&key, &row.Version, &row.Epoch, &row.State, &row.Chunks); err != nil {
+			return nil, wrap(t.l.path, "lookup", err)
+		}
+		row.Key = string(key)
+		out[connector.TreePath(row.Key)] = row
+	}
+	return out, wrap(t.l.path, "lookup", rows.Err())
+}
+
 // listPage reads the rows behind a key.
 func (t *Target) listPage(ctx context.Context, source string, after []byte) (page []Listed, err error) {
 	src, err := t.l.sourceID(ctx, source)
@@ -241,6 +270,8 @@ func (t *Target) listPage(ctx context.Context, source string, after []byte) (pag
 
 const docColumns = "s.name, d.key, d.version, d.epoch, d.state, d.n, d.doc, d.raw, d.fingerprint, d.chunks, d.modified, d.run, d.facts, d.note"
 
+const sqlFindDoc = "SELECT " + docColumns + " FROM docs d JOIN sources s ON s.id=d.source WHERE d.target=? AND s.name=? AND d.key=?"
+
 func scanDoc(row interface{ Scan(...any) error }) (Doc, error) {
 	var d Doc
 	var key, id []byte
@@ -252,8 +283,7 @@ func scanDoc(row interface{ Scan(...any) error }) (Doc, error) {
 
 // Doc finds one document.
 func (t *Target) Doc(ctx context.Context, source, path string) (d Doc, ok bool, err error) {
-	d, err = scanDoc(t.l.read.QueryRowContext(ctx, "SELECT "+docColumns+" FROM docs d JOIN sources s ON s.id=d.source WHERE d.target=? AND s.name=? AND d.key=?",
-		t.id, source, []byte(connector.TreeKey(path))))
+	d, err = scanDoc(t.l.find.QueryRowContext(ctx, t.id, source, []byte(connector.TreeKey(path))))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Doc{}, false, nil
 	}

@@ -143,51 +143,106 @@ func (m *merge) ordered(ctx context.Context) error {
 	return lerr
 }
 
-// unordered asks the ledger for each document and remembers, on disk, which it saw.
+// What a source without order listed is looked up in the ledger together: so many documents, or those of this time.
+const (
+	lookupItems = 500
+	lookupWait  = 50 * time.Millisecond
+)
+
+// unordered asks the ledger for the documents and remembers, on disk, which it saw.
 func (m *merge) unordered(ctx context.Context) error {
 	seen, err := m.ls.l.NewSeen(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = seen.Close() }()
+	var batch []connector.Change
+	last := time.Now()
 	for ch, err := range m.ls.p.changes(ctx, m.src) {
 		if done, ferr := m.fault(ctx, err); done {
+			if ferr == nil {
+				ferr = m.lookup(ctx, seen, batch)
+			}
 			return ferr
 		} else if err != nil {
 			continue
 		}
-		d, ok, err := m.ls.t.Doc(ctx, m.src.name, ch.Document.Path)
-		if err != nil {
+		batch = append(batch, ch)
+		if len(batch) < lookupItems && time.Since(last) < lookupWait {
+			continue
+		}
+		if err := m.lookup(ctx, seen, batch); err != nil {
 			return err
 		}
-		known := ledger.Listed{Key: connector.TreeKey(ch.Document.Path), Version: d.Version, Epoch: d.Epoch, State: d.State, Chunks: d.Chunks}
-		if err := seen.Add(ctx, ch.Document.Path); err != nil {
-			return err
-		}
-		if err := m.item(ctx, &ch, known, ok); err != nil {
+		batch, last = batch[:0], time.Now()
+	}
+	if err := m.lookup(ctx, seen, batch); err != nil {
+		return err
+	}
+	return m.unseen(ctx, seen)
+}
+
+// lookup decides about what was listed.
+func (m *merge) lookup(ctx context.Context, seen *ledger.Seen, batch []connector.Change) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	paths := make([]string, len(batch))
+	for i := range batch {
+		paths[i] = batch[i].Document.Path
+	}
+	known, err := m.ls.t.Lookup(ctx, m.src.name, paths)
+	if err == nil {
+		err = seen.Add(ctx, paths)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range batch {
+		row, ok := known[paths[i]]
+		if err := m.item(ctx, &batch[i], row, ok); err != nil {
 			return err
 		}
 	}
-	if m.out.err != nil {
+	return nil
+}
+
+// unseen collects what the ledger has and the source did not list.
+func (m *merge) unseen(ctx context.Context, seen *ledger.Seen) error {
+	var rows []ledger.Listed
+	decide := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		paths := make([]string, len(rows))
+		for i := range rows {
+			paths[i] = connector.TreePath(rows[i].Key)
+		}
+		has, err := seen.Has(ctx, paths)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if has[paths[i]] {
+				m.out.count(rows[i])
+			} else if err := m.vanished(ctx, rows[i]); err != nil {
+				return err
+			}
+		}
+		rows = rows[:0]
 		return nil
 	}
 	for row, err := range m.ls.t.List(ctx, m.src.name) {
 		if err != nil {
 			return err
 		}
-		ok, err := seen.Has(ctx, connector.TreePath(row.Key))
-		if err != nil {
-			return err
-		}
-		if ok {
-			m.out.count(row)
-		} else {
-			if err := m.vanished(ctx, row); err != nil {
+		if rows = append(rows, row); len(rows) == lookupItems {
+			if err := decide(); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return decide()
 }
 
 // fault deals with an error item of a listing. done says that the merge ends here, with err.

@@ -57,7 +57,7 @@ func (p *Pipeline) Sync(ctx context.Context, opts SyncOptions) (Result, error) {
 }
 
 // locked runs fn with the pipeline's ledger, alone.
-func (p *Pipeline) locked(ctx context.Context, command, fallback string, fn func(*ledger.Ledger) error) error {
+func (p *Pipeline) locked(ctx context.Context, command, fallback string, fn func(*ledger.Ledger) error) (err error) {
 	if command == "" {
 		command = fallback
 	}
@@ -65,12 +65,13 @@ func (p *Pipeline) locked(ctx context.Context, command, fallback string, fn func
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, lock.Release()) }() // also where fn panics: a service goes on after it
 	l, err := p.openLedger(ctx, false)
 	if err != nil {
-		return errors.Join(err, lock.Release())
+		return err
 	}
-	err = fn(l)
-	return errors.Join(err, l.Close(), lock.Release())
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return fn(l)
 }
 
 // FailedError says that the run went on to its end but left documents behind.
