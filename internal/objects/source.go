@@ -9,7 +9,6 @@ import (
 	"iter"
 	"maps"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/globs"
+	"github.com/kbsync/kbsync/internal/paths"
 	"github.com/kbsync/kbsync/internal/remote"
 )
 
@@ -151,7 +151,7 @@ func (s *Source) item(o *blob.ListObject) (c connector.Change, listed bool, err 
 	}
 	path := s.path(key)
 	spoilt := func(err error) (connector.Change, bool, error) {
-		return c, true, &connector.DocError{Path: printable(path), Err: err}
+		return c, true, &connector.DocError{Path: paths.Printable(path), Err: err}
 	}
 	switch {
 	case !strings.HasPrefix(key, s.config.Prefix):
@@ -242,22 +242,4 @@ func metadata(user, tags map[string]string) map[string]any {
 		}
 	}
 	return out
-}
-
-// printable is a path with bytes that are not UTF-8 as \xNN.
-func printable(path string) string {
-	if utf8.ValidString(path) {
-		return path
-	}
-	var b strings.Builder
-	for i := 0; i < len(path); {
-		r, size := utf8.DecodeRuneInString(path[i:])
-		if r == utf8.RuneError && size == 1 {
-			b.WriteString(`\x` + strconv.FormatUint(uint64(path[i])|0x100, 16)[1:])
-		} else {
-			b.WriteString(path[i : i+size])
-		}
-		i += size
-	}
-	return b.String()
 }

@@ -9,12 +9,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/paths"
 )
 
 // Bounds on what a hostile tree can make of a listing.
@@ -332,12 +332,12 @@ func (w *walker) linkedFolder(ctx context.Context, at folder, path, target, uri 
 
 func (w *walker) skip(path, uri, reason string) bool {
 	return w.yield(connector.Change{
-		Kind: connector.ChangeSkip, Document: connector.Document{Path: printable(path), URI: uri}, Reason: reason,
+		Kind: connector.ChangeSkip, Document: connector.Document{Path: paths.Printable(path), URI: uri}, Reason: reason,
 	}, nil)
 }
 
 func (w *walker) failed(path string, err error) bool {
-	return w.yield(connector.Change{}, &connector.DocError{Path: printable(path), Err: classed(err)})
+	return w.yield(connector.Change{}, &connector.DocError{Path: paths.Printable(path), Err: classed(err)})
 }
 
 // folderFailed reports a folder; the root's failure ends the listing.
@@ -347,7 +347,7 @@ func (w *walker) folderFailed(path string, err error) bool {
 		w.yield(connector.Change{}, w.source.rootError(err))
 		return false
 	}
-	return w.yield(connector.Change{}, &connector.DocError{Path: printable(path), Dir: true, Err: classed(err)})
+	return w.yield(connector.Change{}, &connector.DocError{Path: paths.Printable(path), Dir: true, Err: classed(err)})
 }
 
 func classed(err error) error {
@@ -355,22 +355,4 @@ func classed(err error) error {
 		return connector.Errorf(connector.ClassDenied, "fs: %w", err)
 	}
 	return connector.Errorf(connector.ClassUnknown, "fs: %w", err)
-}
-
-// printable is a path with bytes that are not UTF-8 as \xNN.
-func printable(path string) string {
-	if utf8.ValidString(path) {
-		return path
-	}
-	var b strings.Builder
-	for i := 0; i < len(path); {
-		r, size := utf8.DecodeRuneInString(path[i:])
-		if r == utf8.RuneError && size == 1 {
-			b.WriteString(`\x` + strconv.FormatUint(uint64(path[i])|0x100, 16)[1:])
-		} else {
-			b.WriteString(path[i : i+size])
-		}
-		i += size
-	}
-	return b.String()
 }
