@@ -41,7 +41,7 @@ WORKDIR /data
 VOLUME ["/data"]
 EXPOSE 9464
 STOPSIGNAL SIGTERM
-# There is no HEALTHCHECK: the image has no shell and no other program that could ask. GET /healthz and /readyz on the port above are for
-# whoever runs it (deploy/kubernetes/serve.yaml), and a failed run is told by the exit code of sync.
+# The image has no shell and no other program that could ask.
+HEALTHCHECK --interval=30s --timeout=6s --start-period=30s CMD ["/kbsync", "serve", "--probe"]
 ENTRYPOINT ["/kbsync"]
 CMD ["serve", "--listen", "0.0.0.0:9464"]

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -24,12 +28,13 @@ const (
 	defaultStuck  = 24 * time.Hour
 	tokenVariable = "KBSYNC_TOKEN"
 	maxToken      = 4 << 10
+	probeTimeout  = 5 * time.Second
 )
 
 // serveFlags are those of serve; watch has the log's alone.
 type serveFlags struct {
 	every, stuckAfter time.Duration
-	watch             bool
+	watch, probe      bool
 	listen, tokenFile string
 	logFormat         *choice
 }
@@ -52,9 +57,13 @@ An interrupt or SIGTERM finishes what was begun and ends with code 0; the second
 configuration again.`,
 		Example: `  kbsync serve
   kbsync serve --every 15m --watch
-  kbsync serve --listen :9464 --token-file /run/secrets/kbsync --log-format json`,
+  kbsync serve --listen :9464 --token-file /run/secrets/kbsync --log-format json
+  kbsync serve --probe            # is the service on this machine healthy?`,
 		Args: cobra.NoArgs,
 		RunE: a.action(func(cmd *cobra.Command, _ []string) error {
+			if flags.probe {
+				return probe(cmd.Context(), flags.listen)
+			}
 			token, err := readToken(flags.tokenFile)
 			if err != nil {
 				return err
@@ -67,6 +76,7 @@ configuration again.`,
 	f := cmd.Flags()
 	f.DurationVar(&flags.every, "every", 0, "run so often, whatever sync.schedule says")
 	f.BoolVar(&flags.watch, "watch", false, "run at the start and after changes as well")
+	f.BoolVar(&flags.probe, "probe", false, "ask the service that listens there whether it is healthy, and end: for containers without a shell")
 	f.StringVar(&flags.listen, "listen", defaultListen, "`ADDRESS` of the HTTP server; \"\" for none")
 	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with the token that POST /sync and /notify ask for (default: $"+tokenVariable+")")
 	f.DurationVar(&flags.stuckAfter, "stuck-after", defaultStuck, "a run that takes longer makes /healthz fail; 0: none does")
@@ -105,6 +115,34 @@ func (a *app) serve(cmd *cobra.Command, flags *serveFlags, opts service.Options)
 		return err
 	}
 	return s.Run(cmd.Context())
+}
+
+// probe asks a service on this machine for its health.
+func probe(ctx context.Context, listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return usagef("--listen %q: expected HOST:PORT", listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	if err != nil {
+		return usagef("--listen %q: %w", listen, err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return &pipeline.UnreachableError{Err: fmt.Errorf("no service answers: %w", err)}
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxToken))
+	_ = res.Body.Close() // only read from
+	if res.StatusCode != http.StatusOK {
+		return &pipeline.UnreachableError{Err: fmt.Errorf("the service is not healthy: %s %s", res.Status, strings.TrimSpace(string(body)))}
+	}
+	return nil
 }
 
 // serviceLogger writes what happens to stderr: from level up, with -q errors alone, with -v more.

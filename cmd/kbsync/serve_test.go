@@ -189,6 +189,7 @@ func TestServeDrains(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
+	kbsync(t, dir, "serve", "--probe", "--listen", strings.TrimPrefix(first.address, "http://"))
 	second.eventually("the lock", func() bool {
 		return second.said("run ended", "error", "another run of this pipeline is at work: `kbsync serve`") > 0
 	})
