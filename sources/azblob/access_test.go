@@ -1,14 +1,10 @@
 package azblob
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 
 	"github.com/kbsync/kbsync/connector"
@@ -16,9 +12,9 @@ import (
 )
 
 func signature(t *testing.T, r *rig) {
-	r.container.Put(t, "a b.md", []byte("content"))
+	r.Put(t, "a b.md", []byte("content"))
 	signed := func(until time.Time) func(*Config) {
-		u, err := r.container.Client.GetSASURL(sas.ContainerPermissions{Read: true, List: true}, until, nil)
+		u, err := r.Client.GetSASURL(sas.ContainerPermissions{Read: true, List: true}, until, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,19 +22,15 @@ func signature(t *testing.T, r *rig) {
 		return func(c *Config) { c.AccountKey, c.SASToken = "", connector.Secret("?"+token) }
 	}
 	s := r.open(t, signed(time.Now().Add(time.Hour)))
-	d := list(t, s)[0]
-	if got := read(t, d); string(got) != "content" || strings.Contains(d.URI, "sig=") {
+	d := objectstest.One(t, s)
+	if got := objectstest.Read(t, d); string(got) != "content" || strings.Contains(d.URI, "sig=") {
 		t.Errorf("read %q from %s", got, d.URI)
 	}
 	r.proxy.Set(objectstest.HangUp)
-	err := broken(t, s, 0, nil)
+	err := objectstest.Broken(t, s, 0, nil)
+	openErr := objectstest.OpenFails(t, d)
 	r.proxy.Set(nil)
-	_, openErr := func() (io.ReadCloser, error) {
-		r.proxy.Set(objectstest.HangUp)
-		defer r.proxy.Set(nil)
-		return d.Open(t.Context())
-	}()
-	old := broken(t, r.open(t, signed(time.Now().Add(-time.Hour))), 0, nil)
+	old := objectstest.Broken(t, r.open(t, signed(time.Now().Add(-time.Hour))), 0, nil)
 	if connector.ClassOf(old) != connector.ClassCredentials || !strings.Contains(old.Error(), "sas_token") {
 		t.Errorf("ran out an hour ago: class %s: %v", connector.ClassOf(old), old)
 	}
@@ -50,26 +42,24 @@ func signature(t *testing.T, r *rig) {
 }
 
 func connectionString(t *testing.T, r *rig) {
-	r.container.Put(t, "a.md", []byte("content"))
+	r.Put(t, "a.md", []byte("content"))
 	s := r.open(t, func(c *Config) {
 		c.ConnectionString = connector.Secret("DefaultEndpointsProtocol=http;AccountName=" + c.Account + ";AccountKey=" + c.AccountKey.Reveal() + ";BlobEndpoint=" + c.Endpoint + ";")
 		c.Account, c.AccountKey, c.Endpoint = "", "", ""
 	})
-	if got := read(t, list(t, s)[0]); string(got) != "content" {
+	if got := objectstest.Read(t, objectstest.One(t, s)); string(got) != "content" {
 		t.Errorf("read %q", got)
 	}
 }
 
 // unconditional: some servers and clients do not bear the answer 304.
 func unconditional(t *testing.T, r *rig) {
-	r.container.Put(t, "a.md", []byte("content"))
-	d := list(t, r.open(t))[0]
-	_ = read(t, d)
-	_ = readOn(t, d, 3, d.Version)
-	r.container.Put(t, "a.md", []byte("CONTENT"))
-	if _, err := d.OpenAt(t.Context(), 3, d.Version); connector.ClassOf(err) != connector.ClassChanged {
-		t.Errorf("read on after a change: %v", err)
-	}
+	r.Put(t, "a.md", []byte("content"))
+	d := objectstest.One(t, r.open(t))
+	_ = objectstest.Read(t, d)
+	_ = objectstest.ReadOn(t, d, 3, d.Version)
+	r.Put(t, "a.md", []byte("CONTENT"))
+	objectstest.WantClass(t, objectstest.ReadOnFails(t, d, 3, d.Version), connector.ClassChanged)
 	for _, c := range r.proxy.Calls() {
 		for name := range c.Header {
 			if strings.HasPrefix(name, "If-") {
@@ -79,33 +69,13 @@ func unconditional(t *testing.T, r *rig) {
 	}
 }
 
-func metadata(t *testing.T, r *rig) {
-	r.container.Put(t, "a", []byte("x"), func(o *blockblob.UploadOptions) {
-		o.Metadata = map[string]*string{"Owner": to.Ptr("Zoe"), "teamName": to.Ptr("docs")}
-		o.HTTPHeaders = &blob.HTTPHeaders{BlobContentType: to.Ptr("text/markdown")}
-	})
-	r.container.Put(t, "b", []byte("x"))
-	docs := list(t, r.open(t))
-	facts, _ := opened(t, docs[0])
-	for _, m := range []map[string]any{docs[0].Metadata, facts.Metadata} {
-		if len(m) != 2 || m["owner"] != "Zoe" || m["teamname"] != "docs" {
-			t.Errorf("metadata %q", m)
-		}
-	}
-	if docs[0].MediaType != "text/markdown" || facts.MediaType != "text/markdown" || docs[1].MediaType != "" {
-		t.Errorf("types %q, %q, %q", docs[0].MediaType, facts.MediaType, docs[1].MediaType)
-	}
-}
-
 func tags(t *testing.T, r *rig) {
-	r.container.Put(t, "a", []byte("x"), func(o *blockblob.UploadOptions) {
-		o.Metadata, o.Tags = map[string]*string{"owner": to.Ptr("Zoe")}, map[string]string{"Team": "R and D"}
-	})
-	facts, _ := opened(t, list(t, r.open(t, func(c *Config) { c.Tags = true }))[0])
+	r.Put(t, "a", []byte("x"), objectstest.Attributes{Metadata: map[string]string{"owner": "Zoe"}, Tags: map[string]string{"Team": "R and D"}})
+	facts, _ := objectstest.Opened(t, objectstest.One(t, r.open(t, func(c *Config) { c.Tags = true })))
 	if m := facts.Metadata; len(m) != 2 || m["owner"] != "Zoe" || m["Team"] != "R and D" {
 		t.Errorf("metadata %q", m)
 	}
-	facts, _ = opened(t, list(t, r.open(t))[0])
+	facts, _ = objectstest.Opened(t, objectstest.One(t, r.open(t)))
 	if m := facts.Metadata; len(m) != 1 {
 		t.Errorf("without tags: true, metadata %q", m)
 	}

@@ -62,7 +62,7 @@ func TestCredentials(t *testing.T) {
 		s, err := Open(t.Context(), c, dir)
 		if err == nil {
 			// A key is parsed when the first token is fetched.
-			err = broken(t, s, 0, nil)
+			err = objectstest.Broken(t, s, 0, nil)
 			_ = s.Close()
 		}
 		if connector.ClassOf(err) != connector.ClassCredentials || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
@@ -88,16 +88,16 @@ func TestInvalidGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	err = broken(t, s, 0, nil)
+	err = objectstest.Broken(t, s, 0, nil)
 	if connector.ClassOf(err) != connector.ClassCredentials || !strings.Contains(err.Error(), "invalid_grant Invalid JWT Signature.") {
 		t.Errorf("class %s: %v", connector.ClassOf(err), err)
 	}
 	status, body = http.StatusServiceUnavailable, "later"
-	if err := broken(t, s, 0, nil); connector.ClassOf(err) != connector.ClassTransient {
+	if err := objectstest.Broken(t, s, 0, nil); connector.ClassOf(err) != connector.ClassTransient {
 		t.Errorf("a token server that is down: class %s: %v", connector.ClassOf(err), err)
 	}
 	tokens.Close()
-	if err := broken(t, s, 0, nil); connector.ClassOf(err) != connector.ClassTransient {
+	if err := objectstest.Broken(t, s, 0, nil); connector.ClassOf(err) != connector.ClassTransient {
 		t.Errorf("no token server: class %s: %v", connector.ClassOf(err), err)
 	}
 }
@@ -138,7 +138,7 @@ func TestEmulatorVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if docs := list(t, s); len(docs) != 0 || asked != "/storage/v1/b/docs/o " {
+	if docs := objectstest.List(t, s); len(docs) != 0 || asked != "/storage/v1/b/docs/o " {
 		t.Errorf("%d documents; asked for %q", len(docs), asked)
 	}
 	if err := s.Close(); err != nil {
@@ -149,7 +149,7 @@ func TestEmulatorVariable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if err := broken(t, s, 0, nil); connector.ClassOf(err) != connector.ClassTransient {
+	if err := objectstest.Broken(t, s, 0, nil); connector.ClassOf(err) != connector.ClassTransient {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

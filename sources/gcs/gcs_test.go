@@ -1,64 +1,65 @@
 package gcs
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/sourcetest"
+	"github.com/kbsync/kbsync/internal/objects"
 	"github.com/kbsync/kbsync/internal/objects/objectstest"
 	"github.com/kbsync/kbsync/internal/servers"
 )
 
 // rig is a fresh bucket of an emulator behind a proxy.
 type rig struct {
-	bucket *objectstest.GCSBucket
-	proxy  *objectstest.Proxy
-	server string
+	*objectstest.GCSBucket
+	proxy *objectstest.Proxy
 }
 
 func newRig(tb testing.TB, server string) *rig {
 	tb.Helper()
 	name := "bucket" + strconv.FormatInt(time.Now().UnixNano(), 36) // each rig has its own
-	r := &rig{objectstest.NewGCSBucket(tb, server, name), objectstest.StartProxy(tb, server), server}
-	r.set(nil)
+	r := &rig{objectstest.NewGCSBucket(tb, server, name), objectstest.StartProxy(tb, server)}
+	r.proxy.As(server) // the emulator tells its two interfaces apart by the host that is asked for, which is to be its own
 	return r
 }
 
-// set plants a fault, or none. The emulator tells its two interfaces apart by the host that is asked for, which is to be its own.
-func (r *rig) set(f objectstest.Fault) {
-	r.proxy.Set(func(w http.ResponseWriter, q *http.Request) bool {
-		q.Host = r.server
-		return f != nil && f(w, q)
-	})
-}
-
-// outage is an overloaded server.
-func (r *rig) outage() (end func()) {
-	r.set(objectstest.Answer(http.StatusServiceUnavailable, "text/plain", "overloaded"))
-	return func() { r.set(nil) }
+// shared is what the suite of all stores needs of it.
+func (r *rig) shared() *objectstest.Rig {
+	return &objectstest.Rig{
+		Bucket: r, Proxy: r.proxy,
+		Source: func(tb testing.TB, shared objects.Config) objectstest.Source {
+			tb.Helper()
+			return r.open(tb, func(c *Config) { c.Config = shared })
+		},
+		Missing: func(tb testing.TB) objectstest.Source {
+			tb.Helper()
+			return r.open(tb, func(c *Config) { c.Bucket = "nosuchbucket" })
+		},
+		URI: func(key string) string { return "gs://" + r.Name + "/" + key },
+	}
 }
 
 func (r *rig) config(change ...func(*Config)) Config {
 	c := defaults()
-	c.Bucket, c.Endpoint = r.bucket.Name, r.proxy.URL
+	c.Bucket, c.Endpoint = r.Name, r.proxy.URL
 	for _, f := range change {
 		f(&c)
 	}
 	return c
 }
 
-// open is closed when the test ends.
 func (r *rig) open(tb testing.TB, change ...func(*Config)) *Source {
 	tb.Helper()
-	s, err := Open(tb.Context(), r.config(change...), "")
+	return open(tb, r.config(change...))
+}
+
+// open makes a source that is closed when the test ends.
+func open(tb testing.TB, c Config) *Source {
+	tb.Helper()
+	s, err := Open(tb.Context(), c, "")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -70,28 +71,26 @@ func (r *rig) open(tb testing.TB, change ...func(*Config)) *Source {
 	return s
 }
 
-func pages(n int) func(*Config) { return func(c *Config) { c.PageSize = n } }
-
 func TestConformance(t *testing.T) {
 	server := servers.Start(t, "fake-gcs")
 	sourcetest.Run(t, func(tb testing.TB) sourcetest.Fixture {
 		r := newRig(tb, server.Addr)
 		return sourcetest.Fixture{
 			Open: func(tb testing.TB) connector.Source {
-				s, err := Open(tb.Context(), r.config(pages(3)), "")
+				s, err := Open(tb.Context(), r.config(func(c *Config) { c.PageSize = 3 }), "")
 				if err != nil {
 					tb.Fatal(err)
 				}
 				return s
 			},
-			Put:    func(tb testing.TB, path string, content []byte) { r.bucket.Put(tb, path, content) },
-			Delete: func(tb testing.TB, path string) { r.bucket.Delete(tb, path) },
+			Put:    func(tb testing.TB, path string, content []byte) { r.Put(tb, path, content) },
+			Delete: r.Delete,
 			Rename: func(tb testing.TB, from, to string) {
-				r.bucket.Put(tb, to, r.bucket.Get(tb, from))
-				r.bucket.Delete(tb, from)
+				r.Put(tb, to, r.Get(tb, from))
+				r.Delete(tb, from)
 			},
-			Break:  func(testing.TB) { r.outage() },
-			Outage: func(testing.TB) func() { return r.outage() },
+			Break:  func(testing.TB) { r.proxy.Outage() },
+			Outage: func(testing.TB) func() { return r.proxy.Outage() },
 			Extra:  oddKeys(),
 		}
 	})
@@ -103,103 +102,5 @@ func oddKeys() []string {
 	return []string{
 		"a+b c.md", "50%25.md", "a/../b.md", "a//b.md", "a/./b.md", "ctl\x01.md", "tab\t.md", "del\x7f.md", "back\\slash.md", `quote"'&<>.md`,
 		"__0x2f__.md", "emoji😀.md", "trailing ", "?x=1&y=#z", "a/b/..", "%2e%2e/x", "folder/o",
-	}
-}
-
-// list drains a listing.
-func list(tb testing.TB, s connector.Source) []connector.Document {
-	tb.Helper()
-	var docs []connector.Document
-	for c, err := range s.Changes(tb.Context()) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		docs = append(docs, c.Document)
-	}
-	return docs
-}
-
-func numbered(i int) (key string, data []byte) {
-	return fmt.Sprintf("docs/%03d/%06d.md", i%100, i), fmt.Appendf(nil, "document %d\n", i)
-}
-
-func paths(docs []connector.Document) string {
-	var out []string
-	for _, d := range docs {
-		out = append(out, d.Path)
-	}
-	slices.Sort(out)
-	return strings.Join(out, " ")
-}
-
-// opened reads a document whose reader tells facts.
-func opened(tb testing.TB, d connector.Document) (connector.Facts, []byte) {
-	tb.Helper()
-	r, err := d.Open(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	o, ok := r.(connector.Opened)
-	if !ok {
-		tb.Fatalf("%T tells no facts", r)
-	}
-	return o.Facts(), drain(tb, r)
-}
-
-func read(tb testing.TB, d connector.Document) []byte {
-	tb.Helper()
-	_, data := opened(tb, d)
-	return data
-}
-
-func readOn(tb testing.TB, d connector.Document, offset int64, version string) []byte {
-	tb.Helper()
-	r, err := d.OpenAt(tb.Context(), offset, version)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return drain(tb, r)
-}
-
-func drain(tb testing.TB, r io.ReadCloser) []byte {
-	tb.Helper()
-	data, err := io.ReadAll(r)
-	if err = errors.Join(err, r.Close()); err != nil {
-		tb.Fatal(err)
-	}
-	return data
-}
-
-// broken lists until the error that ends it, which must come after want documents; harm is done after the first one.
-func broken(tb testing.TB, s *Source, want int, harm func()) error {
-	tb.Helper()
-	n := 0
-	for _, err := range s.Changes(tb.Context()) {
-		if err != nil {
-			if n != want {
-				tb.Errorf("the error comes after %d documents, want %d", n, want)
-			}
-			return err
-		}
-		if n++; n == 1 && harm != nil {
-			harm()
-		}
-	}
-	tb.Fatalf("the listing ends after %d documents without an error: the rest would be deleted", n)
-	return nil
-}
-
-// resumed goes on with a broken listing, of which want documents are left.
-func resumed(tb testing.TB, s *Source, want int) {
-	tb.Helper()
-	n := 0
-	for _, err := range s.Resume(tb.Context()) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		n++
-	}
-	if n != want {
-		tb.Errorf("resumed, %d documents are listed, want %d", n, want)
 	}
 }

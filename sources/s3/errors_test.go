@@ -1,11 +1,9 @@
 package s3
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -15,76 +13,15 @@ import (
 	"github.com/kbsync/kbsync/internal/objects/objectstest"
 )
 
-func testNoListing(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Put(t, "a.md", []byte("a"))
-	for name, body := range map[string]string{
-		"HTML":       "<html><head><title>Welcome</title></head><body><p>Log in</p></body></html>",
-		"broken":     "<ListBucketResult><Name>x</Name>",
-		"empty":      "",
-		"JSON":       `{"error":"no"}`,
-		"other XML":  `<?xml version="1.0"?><ListAllMyBucketsResult><Owner/></ListAllMyBucketsResult>`,
-		"error body": `<?xml version="1.0"?><Error><Code>InternalError</Code></Error>`,
-	} {
-		f.proxy.Set(objectstest.Answer(http.StatusOK, "text/html", body))
-		l := list(t, f.open(t))
-		if len(l.paths) > 0 {
-			t.Errorf("%s: lists %q", name, l.paths)
-		}
-		wantClass(t, l.err, connector.ClassTransient, "s3: list")
-	}
-}
-
-func testThrottled(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Fill(t, 10, numbered)
-	for name, fault := range map[string]objectstest.Fault{
-		"SlowDown":    refusal(http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.", "Retry-After", "7"),
-		"bare 503":    objectstest.Answer(http.StatusServiceUnavailable, "text/html", "<html><body>overloaded</body></html>", "Retry-After", "7"),
-		"empty 503":   objectstest.Answer(http.StatusServiceUnavailable, "text/plain", "", "Retry-After", "7"),
-		"429":         refusal(http.StatusTooManyRequests, "TooManyRequests", "slow", "Retry-After", "7"),
-		"unknown 429": refusal(http.StatusTooManyRequests, "Whatever", "slow", "Retry-After", "7"),
-	} {
-		f.proxy.Set(fault)
-		l := list(t, f.open(t))
-		wantClass(t, l.err, connector.ClassThrottled, "s3: list")
-		var e *connector.Error
-		if !errors.As(l.err, &e) || e.RetryAfter != 7*time.Second || len(l.paths) > 0 {
-			t.Errorf("%s: %v, %d documents", name, l.err, len(l.paths))
-		}
-	}
-}
-
-// testExpired: credentials that run out in mid listing end it with what to do; with new ones a new run lists everything.
-func testExpired(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Fill(t, 30, numbered)
-	s := f.open(t, pages(10))
-	f.proxy.Set(objectstest.When(func(r *http.Request) bool { return r.URL.Query().Has("continuation-token") }, 0,
-		refusal(http.StatusBadRequest, "ExpiredToken", "The provided token has expired.")))
-	l := list(t, s)
-	wantClass(t, l.err, connector.ClassCredentials, "s3: list", "expired", "renew")
-	if len(l.paths) != 10 {
-		t.Errorf("%d documents", len(l.paths))
-	}
-	f.proxy.Set(objectstest.When(isRead, 0, refusal(http.StatusForbidden, "ExpiredToken", "The provided token has expired.")))
-	_, _, err := read(t, l.docs[l.paths[0]])
-	wantClass(t, err, connector.ClassCredentials, "renew")
-	f.proxy.Set(nil)
-	if l.resume(t, s); len(l.docs) != 30 || len(l.paths) != 30 || l.err != nil {
-		t.Errorf("with new credentials: %d documents, error %v", len(l.docs), l.err)
-	}
-}
-
 func testWrongCredentials(t *testing.T, w *world) {
 	f := w.fixture(t)
-	wantClass(t, list(t, f.open(t, func(c *Config) { c.AccessKey = "nobody" })).err, connector.ClassCredentials, "access_key")
-	wantClass(t, list(t, f.open(t, func(c *Config) { c.SecretKey = "guessed" })).err, connector.ClassCredentials, "access_key")
+	objectstest.WantClass(t, list(t, f.open(t, func(c *Config) { c.AccessKey = "nobody" })).err, connector.ClassCredentials, "access_key")
+	objectstest.WantClass(t, list(t, f.open(t, func(c *Config) { c.SecretKey = "guessed" })).err, connector.ClassCredentials, "access_key")
 }
 
 func testNoCredentials(t *testing.T, w *world) {
 	f := w.fixture(t)
-	wantClass(t, list(t, f.open(t, func(c *Config) { c.AccessKey, c.SecretKey = "", "" })).err, connector.ClassCredentials, "no credentials", "anonymous")
+	objectstest.WantClass(t, list(t, f.open(t, func(c *Config) { c.AccessKey, c.SecretKey = "", "" })).err, connector.ClassCredentials, "no credentials", "anonymous")
 	// Those of the environment are found.
 	t.Setenv("AWS_ACCESS_KEY_ID", objectstest.S3AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", objectstest.S3SecretKey)
@@ -99,7 +36,7 @@ func testNoCredentials(t *testing.T, w *world) {
 		f.proxy.Set(fault)
 		t.Setenv("AWS_ENDPOINT_URL_STS", f.proxy.URL)
 		role := f.open(t, func(c *Config) { c.RoleARN, c.ExternalID = "arn:aws:iam::123456789012:role/reader", "e1" })
-		wantClass(t, list(t, role).err, class, "no credentials")
+		objectstest.WantClass(t, list(t, role).err, class, "no credentials")
 	}
 }
 
@@ -111,10 +48,10 @@ func testRequesterPays(t *testing.T, w *world) {
 	f.proxy.Set(func(rw http.ResponseWriter, r *http.Request) bool {
 		return r.Header.Get("X-Amz-Request-Payer") != "requester" && refuse(rw, r)
 	})
-	wantClass(t, list(t, f.open(t)).err, connector.ClassDenied, "requester_pays")
+	objectstest.WantClass(t, list(t, f.open(t)).err, connector.ClassDenied, "requester_pays")
 	s := f.open(t, func(c *Config) { c.RequesterPays, c.Tags = true, true })
-	if text, _, err := read(t, one(t, s)); text != "text" || err != nil {
-		t.Errorf("%q, error %v", text, err)
+	if text := objectstest.Read(t, objectstest.One(t, s)); string(text) != "text" {
+		t.Errorf("%q", text)
 	}
 }
 
@@ -122,15 +59,15 @@ func testAnonymous(t *testing.T, w *world) {
 	f := w.fixture(t)
 	f.Put(t, "a.md", []byte("text"))
 	anonymous := func(c *Config) { c.AccessKey, c.SecretKey, c.Anonymous = "", "", true }
-	wantClass(t, list(t, f.open(t, anonymous)).err, connector.ClassDenied, "not public")
+	objectstest.WantClass(t, list(t, f.open(t, anonymous)).err, connector.ClassDenied, "not public")
 	policy := strings.ReplaceAll(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":["s3:GetObject","s3:ListBucket"],
 		"Resource":["arn:aws:s3:::NAME","arn:aws:s3:::NAME/*"]}]}`, "NAME", f.Name)
 	if _, err := f.Client.PutBucketPolicy(t.Context(), &s3.PutBucketPolicyInput{Bucket: aws.String(f.Name), Policy: aws.String(policy)}); err != nil {
 		t.Fatal(err)
 	}
 	f.proxy.Reset()
-	if text, _, err := read(t, one(t, f.open(t, anonymous))); text != "text" || err != nil {
-		t.Errorf("%q, error %v", text, err)
+	if text := objectstest.Read(t, objectstest.One(t, f.open(t, anonymous))); string(text) != "text" {
+		t.Errorf("%q", text)
 	}
 	if n := f.proxy.Count(func(c objectstest.Call) bool { return c.Header.Get("Authorization") != "" }); n > 0 {
 		t.Errorf("%d calls are signed", n)
@@ -140,7 +77,7 @@ func testAnonymous(t *testing.T, w *world) {
 func testRefusals(t *testing.T, w *world) {
 	f := w.fixture(t)
 	f.Put(t, "a.md", []byte("text"))
-	d := one(t, f.open(t))
+	d := objectstest.One(t, f.open(t))
 	for _, c := range []struct {
 		fault objectstest.Fault
 		class connector.Class
@@ -163,12 +100,17 @@ func testRefusals(t *testing.T, w *world) {
 		{refusal(400, "InvalidArgument", "no such token"), connector.ClassInvalid, "no such token"},
 	} {
 		f.proxy.Set(c.fault)
-		wantClass(t, list(t, f.open(t)).err, c.class, "s3: list", c.words)
-		_, _, err := read(t, d)
-		wantClass(t, err, c.class, "s3: open", c.words)
+		objectstest.WantClass(t, list(t, f.open(t)).err, c.class, "s3: list", c.words)
+		objectstest.WantClass(t, objectstest.OpenFails(t, d), c.class, "s3: open", c.words)
 	}
 	f.proxy.Set(nil)
-	wantClass(t, list(t, f.open(t, func(c *Config) { c.Bucket = "no-such-bucket" })).err, connector.ClassNotFound, "NoSuchBucket", `"no-such-bucket"`)
+	objectstest.WantClass(t, list(t, f.open(t, func(c *Config) { c.Bucket = "no-such-bucket" })).err, connector.ClassNotFound, "NoSuchBucket", `"no-such-bucket"`)
+}
+
+// testDead: a store that is down may come back.
+func testDead(t *testing.T, w *world) {
+	dead := w.fixture(t).open(t, func(c *Config) { c.Endpoint = "http://" + objectstest.Dead(t) })
+	objectstest.WantClass(t, list(t, dead).err, connector.ClassTransient, "refused")
 }
 
 func TestValidate(t *testing.T) {

@@ -15,69 +15,21 @@ import (
 	"github.com/kbsync/kbsync/internal/objects/objectstest"
 )
 
-func numbered(i int) (string, []byte) { return fmt.Sprintf("d%02d/%05d.md", i/1000, i), []byte("text") }
-
-// testPaging: 2,500 objects cost three calls, and no reading.
-func testPaging(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Fill(t, 2500, numbered)
-	l := list(t, f.open(t))
-	if l.err != nil || len(l.docs) != 2500 || len(l.paths) != 2500 {
-		t.Fatalf("%d documents, %d paths, error %v", len(l.docs), len(l.paths), l.err)
-	}
-	if lists, all := f.proxy.Count(listCalls), len(f.proxy.Calls()); lists != 3 || all != 3 {
-		t.Errorf("%d calls, %d of them listings; want 3", all, lists)
-	}
-	// Cut after any page, it goes on there: 25 pages, each of which fails once.
-	s := f.open(t, pages(100))
-	fail := false
-	f.proxy.Reset()
-	f.proxy.Set(objectstest.When(func(r *http.Request) bool {
-		fail = !fail && isList(r)
-		return fail
-	}, 0, objectstest.Answer(http.StatusBadGateway, "text/plain", "")))
-	l = list(t, s)
-	breaks := 0
-	for ; l.err != nil && breaks < 100; breaks++ {
-		wantClass(t, l.err, connector.ClassTransient)
-		l.resume(t, s)
-	}
-	if breaks != 25 || len(l.docs) != 2500 || len(l.paths) != 2500 || f.proxy.Count(listCalls) != 50 {
-		t.Errorf("%d breaks, %d documents, %d items, %d calls", breaks, len(l.docs), len(l.paths), f.proxy.Count(listCalls))
-	}
-}
-
 // testPlanted: what the benchmark and others plant is what a client stores.
 func testPlanted(t *testing.T, w *world) {
 	f, g := w.fixture(t), w.fixture(t)
-	f.Plant(t, w.server, 10, numbered)
-	g.Fill(t, 10, numbered)
+	f.Plant(t, w.server, 10, objectstest.Numbered)
+	g.Fill(t, 10, objectstest.Numbered)
 	planted, stored := list(t, f.open(t)), list(t, g.open(t))
 	if !slices.Equal(planted.paths, stored.paths) || len(planted.paths) != 10 {
 		t.Fatalf("planted %q, stored %q", planted.paths, stored.paths)
 	}
 	for p, d := range planted.docs {
-		a, facts, err1 := read(t, d)
-		b, _, err2 := read(t, stored.docs[p])
-		if d.Version != stored.docs[p].Version || facts.Version != d.Version || a != b || err1 != nil || err2 != nil {
-			t.Errorf("%s: version %s, %s, text %q, %q, errors %v, %v", p, d.Version, stored.docs[p].Version, a, b, err1, err2)
+		facts, a := objectstest.Opened(t, d)
+		b := objectstest.Read(t, stored.docs[p])
+		if d.Version != stored.docs[p].Version || facts.Version != d.Version || !bytes.Equal(a, b) {
+			t.Errorf("%s: version %s, %s, text %q, %q", p, d.Version, stored.docs[p].Version, a, b)
 		}
-	}
-}
-
-func testMarkers(t *testing.T, w *world) {
-	f := w.fixture(t)
-	for _, key := range []string{"docs/", "docs/deep/", "old_$folder$", "docs/a.md", "empty.txt"} {
-		f.Put(t, key, nil)
-	}
-	l := list(t, f.open(t))
-	slices.Sort(l.paths)
-	if want := []string{"docs/a.md", "empty.txt"}; l.err != nil || !slices.Equal(l.paths, want) || len(l.notes) > 0 {
-		t.Errorf("listed %q %q, error %v", l.paths, l.notes, l.err)
-	}
-	below := list(t, f.open(t, func(c *Config) { c.Prefix = "docs/" }))
-	if below.err != nil || !slices.Equal(below.paths, []string{"a.md"}) {
-		t.Errorf("below its own marker: %q, error %v", below.paths, below.err)
 	}
 }
 
@@ -98,8 +50,8 @@ func testNames(t *testing.T, w *world) {
 			t.Errorf("%q is not listed", key)
 			continue
 		}
-		if text, _, err := read(t, d); err != nil || text != "content of "+key {
-			t.Errorf("%q reads as %q, error %v", key, text, err)
+		if text := string(objectstest.Read(t, d)); text != "content of "+key {
+			t.Errorf("%q reads as %q", key, text)
 		}
 		if again := second.docs[key]; again.Version != d.Version || again.URI != d.URI {
 			t.Errorf("%q is not the same in two listings", key)
@@ -147,8 +99,8 @@ func testEncodedKeys(t *testing.T, w *world) {
 			t.Errorf("%q is not listed", path)
 			continue
 		}
-		if got, _, err := read(t, d); got != key || err != nil {
-			t.Errorf("%q reads the key %q, error %v", path, got, err)
+		if got := string(objectstest.Read(t, d)); got != key {
+			t.Errorf("%q reads the key %q", path, got)
 		}
 	}
 	if len(l.paths) != len(keys) || l.err != nil || len(l.notes) != 1 || !strings.Contains(l.notes[0], `bad\xff.md`) {
@@ -164,62 +116,10 @@ func mapValues(m map[string]string) []string {
 	return out
 }
 
-func testPrefixes(t *testing.T, w *world) {
-	f := w.fixture(t)
-	for _, key := range []string{"a/b/x.md", "a/b-1/y.md", "a/b-2.md", "a/b-2/z.md", "a/c.md", "top.md"} {
-		f.Put(t, key, []byte(key))
-	}
-	for prefix, want := range map[string][]string{
-		"":       {"a/b-1/y.md", "a/b-2.md", "a/b-2/z.md", "a/b/x.md", "a/c.md", "top.md"},
-		"a/b/":   {"x.md"},
-		"a/b":    {"b-1/y.md", "b-2.md", "b-2/z.md", "b/x.md"},
-		"a/b-2":  {"b-2.md", "b-2/z.md"},
-		"t":      {"top.md"},
-		"a/b-2/": {"z.md"},
-		"none/":  {},
-	} {
-		l := list(t, f.open(t, func(c *Config) { c.Prefix = prefix }))
-		slices.Sort(l.paths)
-		if l.err != nil || !slices.Equal(l.paths, want) && len(l.paths)+len(want) > 0 {
-			t.Errorf("prefix %q lists %q, want %q, error %v", prefix, l.paths, want, l.err)
-		}
-		for _, d := range l.docs {
-			if text, _, err := read(t, d); err != nil || "s3://"+f.Name+"/"+text != d.URI {
-				t.Errorf("prefix %q: %s reads as %q, error %v", prefix, d.URI, text, err)
-			}
-		}
-	}
-}
-
-func testFilters(t *testing.T, w *world) {
-	f := w.fixture(t)
-	for _, key := range []string{"a/x.md", "a/x.txt", "a/drafts/y.md", "a/large.md"} {
-		f.Put(t, key, bytes.Repeat([]byte("x"), 10+len(key)*strings.Count(key, "large")*10))
-	}
-	l := list(t, f.open(t, func(c *Config) {
-		c.Prefix, c.Include, c.Exclude, c.MaxSize = "a/", []string{"**/*.md"}, []string{"drafts"}, 50
-	}))
-	if !slices.Equal(l.paths, []string{"x.md"}) || len(l.notes) != 1 || !strings.Contains(l.notes[0], "large.md: 110 bytes, over max_size (50)") || l.err != nil {
-		t.Errorf("listed %q, %q, error %v", l.paths, l.notes, l.err)
-	}
-}
-
-func testTwoBuckets(t *testing.T, w *world) {
-	f, g := w.fixture(t), w.fixture(t)
-	f.Put(t, "a.md", []byte("one"))
-	g.Put(t, "a.md", []byte("two"))
-	d, e := one(t, f.open(t)), one(t, g.open(t))
-	a, _, err1 := read(t, d)
-	b, _, err2 := read(t, e)
-	if d.URI == e.URI || a != "one" || b != "two" || err1 != nil || err2 != nil {
-		t.Errorf("%s %q %v, %s %q %v", d.URI, a, err1, e.URI, b, err2)
-	}
-}
-
 // testCutListing: a page whose bytes end early is an error, and what was listed before is not listed again.
 func testCutListing(t *testing.T, w *world) {
 	f := w.fixture(t)
-	f.Fill(t, 30, numbered)
+	f.Fill(t, 30, objectstest.Numbered)
 	cut := regexp.MustCompile(`(?s)</Contents>.*`)
 	for name, change := range map[string]objectstest.Change{
 		"connection cut": func(r *http.Response) error { objectstest.CutAfter(r, 700); return nil },
@@ -249,7 +149,7 @@ func testCutListing(t *testing.T, w *world) {
 			})
 			l := list(t, s)
 			f.proxy.Alter(nil)
-			wantClass(t, l.err, connector.ClassTransient, "s3: list")
+			objectstest.WantClass(t, l.err, connector.ClassTransient, "s3: list")
 			if len(l.paths) != 10 {
 				t.Errorf("%d documents before the cut", len(l.paths))
 			}
@@ -266,13 +166,13 @@ func testCutListing(t *testing.T, w *world) {
 			return regexp.MustCompile(`<IsTruncated>\w*</IsTruncated>`).ReplaceAllString(s, "<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>")
 		})
 	})
-	wantClass(t, list(t, f.open(t, pages(10))).err, connector.ClassInvalid, "again and again")
+	objectstest.WantClass(t, list(t, f.open(t, pages(10))).err, connector.ClassInvalid, "again and again")
 	// Nor one that ignores the prefix.
 	f.proxy.Alter(nil)
 	f.proxy.Alter(func(r *http.Response) error {
-		return rewrite(r, func(s string) string { return strings.ReplaceAll(s, "<Key>d00/", "<Key>other/") })
+		return rewrite(r, func(s string) string { return strings.ReplaceAll(s, "<Key>docs/", "<Key>other/") })
 	})
-	wantClass(t, list(t, f.open(t, func(c *Config) { c.Prefix = "d00/" })).err, connector.ClassUnsupported, "prefix")
+	objectstest.WantClass(t, list(t, f.open(t, func(c *Config) { c.Prefix = "docs/" })).err, connector.ClassUnsupported, "prefix")
 }
 
 // rewrite changes the body of an answer.

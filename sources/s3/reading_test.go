@@ -2,11 +2,7 @@ package s3
 
 import (
 	"bytes"
-	"compress/gzip"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -45,133 +41,50 @@ func testMultipart(t *testing.T, w *world) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	d := one(t, f.open(t))
-	got, facts, err := read(t, d)
-	if !strings.HasSuffix(d.Version, "-2") || strings.Contains(d.Version, `"`) || facts.Version != d.Version || got != string(text) || err != nil {
-		t.Errorf("version %s, read %s, %d bytes, error %v", d.Version, facts.Version, len(got), err)
+	d := objectstest.One(t, f.open(t))
+	facts, got := objectstest.Opened(t, d)
+	if !strings.HasSuffix(d.Version, "-2") || strings.Contains(d.Version, `"`) || facts.Version != d.Version || !bytes.Equal(got, text) {
+		t.Errorf("version %s, read %s, %d bytes", d.Version, facts.Version, len(got))
 	}
-}
-
-// testGzip: the bytes come as they are stored, and the facts say what they are.
-func testGzip(t *testing.T, w *world) {
-	f := w.fixture(t)
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, _ = z.Write(bytes.Repeat([]byte("plain text\n"), 1000))
-	_ = z.Close()
-	for _, label := range []string{"gzip", "aws-chunked,gzip", "GZIP"} {
-		f.Put(t, "a.txt", packed.Bytes(), encoded(label))
-		d := one(t, f.open(t))
-		got, facts, err := read(t, d)
-		if got != packed.String() || facts.Encoding != "gzip" || err != nil || d.Size != int64(packed.Len()) {
-			t.Errorf("%s: %d bytes of %d, encoding %q, error %v", label, len(got), packed.Len(), facts.Encoding, err)
-		}
-		r, err := d.OpenAt(t.Context(), 10, d.Version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rest, err := io.ReadAll(r); !bytes.Equal(rest, packed.Bytes()[10:]) || err != nil {
-			t.Errorf("%s: from byte 10, %d bytes, error %v", label, len(rest), err)
-		}
-		_ = r.Close()
-	}
-	f.Put(t, "a.txt", []byte("x"), encoded("br"))
-	_, _, err := read(t, one(t, f.open(t)))
-	wantClass(t, err, connector.ClassInvalid, "br")
 }
 
 func testFacts(t *testing.T, w *world) {
 	f := w.fixture(t)
-	f.Put(t, "a.md", []byte("text"), func(in *s3.PutObjectInput) {
-		in.ContentType = aws.String("text/markdown; charset=utf-8")
-		in.Metadata = map[string]string{"author": "Li Lei", "title": "=?UTF-8?B?5omL5YaM?="}
+	f.Put(t, "a.md", []byte("text"), objectstest.Attributes{
+		Type: "text/markdown; charset=utf-8", Metadata: map[string]string{"author": "Li Lei", "title": "=?UTF-8?B?5omL5YaM?="},
 	})
-	d := one(t, f.open(t))
-	_, facts, err := read(t, d)
+	d := objectstest.One(t, f.open(t))
+	facts, _ := objectstest.Opened(t, d)
 	want := map[string]any{"author": "Li Lei", "title": "手册"}
-	if err != nil || facts.MediaType != "text/markdown; charset=utf-8" || !maps.Equal(facts.Metadata, want) || facts.Encoding != "" || facts.Version != d.Version {
-		t.Errorf("%+v, error %v", facts, err)
+	if facts.MediaType != "text/markdown; charset=utf-8" || !maps.Equal(facts.Metadata, want) || facts.Encoding != "" || facts.Version != d.Version {
+		t.Errorf("%+v", facts)
 	}
 	if facts.ModifiedAt.IsZero() || facts.ModifiedAt.Sub(d.ModifiedAt).Abs() > 2*time.Second {
 		t.Errorf("modified at %v, listed %v", facts.ModifiedAt, d.ModifiedAt)
 	}
-	f.Put(t, "a.md", []byte("text"), func(in *s3.PutObjectInput) { in.ContentType = aws.String("application/octet-stream") })
-	if _, facts, err := read(t, one(t, f.open(t))); facts.MediaType != "" || facts.Metadata != nil || err != nil {
-		t.Errorf("%+v, error %v", facts, err)
+	f.Put(t, "a.md", []byte("text"), objectstest.Attributes{Type: "application/octet-stream"})
+	if facts, _ := objectstest.Opened(t, objectstest.One(t, f.open(t))); facts.MediaType != "" || facts.Metadata != nil {
+		t.Errorf("%+v", facts)
 	}
 }
 
 func testTags(t *testing.T, w *world) {
 	f := w.fixture(t)
-	f.Put(t, "a.md", []byte("text"), func(in *s3.PutObjectInput) {
-		in.Tagging = aws.String("team=docs&class=a%2Bb")
-		in.Metadata = map[string]string{"team": "user", "author": "x"}
+	f.Put(t, "a.md", []byte("text"), objectstest.Attributes{
+		Tags: map[string]string{"team": "docs", "class": "a+b"}, Metadata: map[string]string{"team": "user", "author": "x"},
 	})
 	s := f.open(t, func(c *Config) { c.Tags = true })
-	d := one(t, s)
-	_, facts, err := read(t, d)
-	if want := (map[string]any{"team": "docs", "class": "a+b", "author": "x"}); err != nil || !maps.Equal(facts.Metadata, want) {
-		t.Errorf("%v, error %v", facts.Metadata, err)
+	d := objectstest.One(t, s)
+	facts, _ := objectstest.Opened(t, d)
+	if want := (map[string]any{"team": "docs", "class": "a+b", "author": "x"}); !maps.Equal(facts.Metadata, want) {
+		t.Errorf("%v", facts.Metadata)
 	}
 	f.proxy.Set(objectstest.When(func(r *http.Request) bool { return r.URL.Query().Has("tagging") }, 0, denied("Access Denied")))
-	_, _, err = read(t, d)
-	wantClass(t, err, connector.ClassDenied, "tags: true", "s3:GetObjectTagging")
+	objectstest.WantClass(t, objectstest.OpenFails(t, d), connector.ClassDenied, "tags: true", "s3:GetObjectTagging")
 	f.proxy.Reset()
-	_, _, _ = read(t, one(t, f.open(t)))
+	_ = objectstest.Read(t, objectstest.One(t, f.open(t)))
 	if n := f.proxy.Count(func(c objectstest.Call) bool { return strings.Contains(c.Query, "tagging") }); n > 0 {
 		t.Errorf("%d calls for tags that nobody wants", n)
-	}
-}
-
-func testOverwritten(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Put(t, "a.md", []byte("first"))
-	s := f.open(t)
-	d := one(t, s)
-	f.Put(t, "a.md", []byte("second, longer"))
-	got, facts, err := read(t, d)
-	if again := one(t, s); got != "second, longer" || err != nil || facts.Version == d.Version || facts.Version != again.Version {
-		t.Errorf("%q under %s, listed as %s, then as %s, error %v", got, facts.Version, d.Version, again.Version, err)
-	}
-	_, err = d.OpenAt(t.Context(), 2, d.Version)
-	wantClass(t, err, connector.ClassChanged, "overwritten")
-	_, err = d.OpenAt(t.Context(), 500, facts.Version)
-	wantClass(t, err, connector.ClassChanged)
-	f.Put(t, "a.md", nil)
-	_, err = d.OpenAt(t.Context(), 5, d.Version)
-	wantClass(t, err, connector.ClassChanged)
-}
-
-// testOverwrittenWhileRead: a reading that breaks does not go on in another version.
-func testOverwrittenWhileRead(t *testing.T, w *world) {
-	f := w.fixture(t)
-	old := bytes.Repeat([]byte("old "), 500_000)
-	f.Put(t, "a.txt", old)
-	d := one(t, f.open(t))
-	f.proxy.Alter(func(r *http.Response) error { objectstest.CutAfter(r, 300_000); return nil })
-	got, facts, err := read(t, d)
-	f.proxy.Alter(nil)
-	wantClass(t, err, connector.ClassTransient)
-	f.Put(t, "a.txt", bytes.Repeat([]byte("new "), 500_000))
-	_, err = d.OpenAt(t.Context(), int64(len(got)), facts.Version)
-	wantClass(t, err, connector.ClassChanged, "overwritten")
-	if got != string(old[:len(got)]) || len(got) == 0 {
-		t.Errorf("%d bytes that are not the beginning", len(got))
-	}
-}
-
-func testGone(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Put(t, "a.md", []byte("text"))
-	s := f.open(t)
-	d := one(t, s)
-	f.Delete(t, "a.md")
-	_, _, err := read(t, d)
-	wantClass(t, err, connector.ClassChanged, "gone")
-	_, err = d.OpenAt(t.Context(), 2, d.Version)
-	wantClass(t, err, connector.ClassChanged, "gone")
-	if l := list(t, s); len(l.paths) > 0 || l.err != nil {
-		t.Errorf("still listed: %q, error %v", l.paths, l.err)
 	}
 }
 
@@ -187,82 +100,18 @@ func testStillAnswers(t *testing.T, w *world) {
 	}
 }
 
-// testCutBody: a body that ends early is never the end of the object, and the rest can be had.
-func testCutBody(t *testing.T, w *world) {
-	f := w.fixture(t)
-	text := bytes.Repeat([]byte("0123456789abcdef"), 50_000)
-	f.Put(t, "a.txt", text)
-	d := one(t, f.open(t))
-	for name, change := range map[string]objectstest.Change{
-		"connection": func(r *http.Response) error { objectstest.CutAfter(r, 100_000); return nil },
-		"no length": func(r *http.Response) error {
-			objectstest.CutAfter(r, 100_000)
-			r.ContentLength = -1
-			r.Header.Del("Content-Length")
-			return nil
-		},
-	} {
-		f.proxy.Alter(change)
-		r, err := d.Open(t.Context())
-		var got []byte
-		for err == nil && len(got) < len(text) {
-			var part []byte
-			part, err = io.ReadAll(r)
-			got = append(got, part...)
-			_ = r.Close()
-			if err == nil {
-				break
-			}
-			wantClass(t, err, connector.ClassTransient, "s3: read")
-			if len(got) > 400_000 {
-				f.proxy.Alter(nil)
-			}
-			r, err = d.OpenAt(t.Context(), int64(len(got)), d.Version)
-		}
-		if err != nil || !bytes.Equal(got, text) {
-			t.Errorf("%s: %d bytes of %d, error %v", name, len(got), len(text), err)
-		}
-	}
-	f.proxy.Alter(nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	r, err := d.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
-		t.Errorf("a reading that is cancelled ends with %v", err)
-	}
-	_ = r.Close()
-	r, err = d.OpenAt(t.Context(), int64(len(text)), d.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-		t.Errorf("at the end: %d bytes, error %v", len(rest), err)
-	}
-	_ = r.Close()
-}
-
 // testRangeIgnored: a server that gives the whole object where a part was asked for does not spoil the text.
 func testRangeIgnored(t *testing.T, w *world) {
 	f := w.fixture(t)
 	f.Put(t, "a.txt", []byte("0123456789"))
-	d := one(t, f.open(t))
+	d := objectstest.One(t, f.open(t))
 	f.proxy.Set(objectstest.When(isRead, 0, objectstest.Answer(http.StatusOK, "text/plain", "0123456789", "ETag", `"`+d.Version+`"`)))
 	for offset, want := range map[int64]string{0: "0123456789", 1: "123456789", 7: "789", 10: ""} {
-		r, err := d.OpenAt(t.Context(), offset, d.Version)
-		if err != nil {
-			t.Errorf("offset %d: %v", offset, err)
-			continue
+		if got := objectstest.ReadOn(t, d, offset, d.Version); string(got) != want {
+			t.Errorf("offset %d: %q", offset, got)
 		}
-		if got, err := io.ReadAll(r); string(got) != want || err != nil {
-			t.Errorf("offset %d: %q, error %v", offset, got, err)
-		}
-		_ = r.Close()
 	}
-	_, err := d.OpenAt(t.Context(), 11, d.Version)
-	wantClass(t, err, connector.ClassChanged, "shorter")
+	objectstest.WantClass(t, objectstest.ReadOnFails(t, d, 11, d.Version), connector.ClassChanged, "shorter")
 }
 
 // refusal is an answer as S3 gives it.

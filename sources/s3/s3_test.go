@@ -1,18 +1,13 @@
 package s3
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/sourcetest"
@@ -41,42 +36,53 @@ func TestS3(t *testing.T) {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
 	server := servers.Start(t, "versitygw")
 	w := &world{addr: server.Addr, server: server}
+	objectstest.Run(t, w.store())
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, w *world)
 	}{
 		{"conformance", testConformance},
 		{"conformance below a prefix", testConformanceBelow},
-		{"more than 1,000 keys", testPaging},
 		{"planted objects are like stored ones", testPlanted},
-		{"folder markers", testMarkers},
 		{"names", testNames},
 		{"keys of the store's own, by encoding-type=url", testEncodedKeys},
-		{"prefix forms", testPrefixes},
-		{"filters and max_size", testFilters},
-		{"two buckets with the same key", testTwoBuckets},
 		{"multipart ETag", testMultipart},
-		{"gzip Content-Encoding", testGzip},
 		{"facts of a reading", testFacts},
 		{"tags", testTags},
-		{"overwritten between listing and reading", testOverwritten},
-		{"overwritten while read", testOverwrittenWhileRead},
-		{"gone between listing and reading", testGone},
 		{"deleted object that still answers", testStillAnswers},
-		{"cut body", testCutBody},
 		{"range ignored", testRangeIgnored},
 		{"listing cut half-way", testCutListing},
-		{"listing that is none", testNoListing},
-		{"503 listing", testThrottled},
-		{"expired credentials in mid listing", testExpired},
 		{"wrong credentials", testWrongCredentials},
 		{"no credentials", testNoCredentials},
 		{"requester pays", testRequesterPays},
 		{"anonymous", testAnonymous},
 		{"refusals", testRefusals},
-		{"no retries", testNoRetries},
+		{"nobody listens", testDead},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, w) })
+	}
+}
+
+// store is what the suite of all stores needs.
+func (w *world) store() objectstest.Store {
+	return objectstest.Store{
+		New:      func(tb testing.TB) *objectstest.Rig { return w.fixture(tb).shared() },
+		Metadata: map[string]string{"Owner": "Zoe", "team-Name": "docs"},
+		Gzip:     []string{"aws-chunked,gzip", "GZIP"},
+		NoListing: []string{
+			"<html><head><title>Welcome</title></head><body><p>Log in</p></body></html>", "<ListBucketResult><Name>x</Name>",
+			`<?xml version="1.0"?><ListAllMyBucketsResult><Owner/></ListAllMyBucketsResult>`, `<?xml version="1.0"?><Error><Code>InternalError</Code></Error>`,
+		},
+		ListingType: "application/xml",
+		Throttled: map[string]objectstest.Fault{
+			"SlowDown":    refusal(http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.", "Retry-After", "7"),
+			"bare 503":    objectstest.Answer(http.StatusServiceUnavailable, "text/html", "<html><body>overloaded</body></html>", "Retry-After", "7"),
+			"empty 503":   objectstest.Answer(http.StatusServiceUnavailable, "text/plain", "", "Retry-After", "7"),
+			"429":         refusal(http.StatusTooManyRequests, "TooManyRequests", "slow", "Retry-After", "7"),
+			"unknown 429": refusal(http.StatusTooManyRequests, "Whatever", "slow", "Retry-After", "7"),
+		},
+		Expired: objectstest.Refusal{Fault: refusal(http.StatusBadRequest, "ExpiredToken", "The provided token has expired."), Says: []string{"expired", "renew"}},
+		Denied:  objectstest.Refusal{Fault: denied("Access Denied"), Says: []string{"s3:GetObject"}},
 	}
 }
 
@@ -93,6 +99,22 @@ func (w *world) fixture(tb testing.TB) *fixture {
 	name := fmt.Sprintf("bucket-%d", w.buckets)
 	w.mu.Unlock()
 	return &fixture{objectstest.NewS3Bucket(tb, w.addr, name), objectstest.StartProxy(tb, w.addr)}
+}
+
+// shared is what the suite of all stores needs of it.
+func (f *fixture) shared() *objectstest.Rig {
+	return &objectstest.Rig{
+		Bucket: f, Proxy: f.proxy,
+		Source: func(tb testing.TB, shared objects.Config) objectstest.Source {
+			tb.Helper()
+			return f.open(tb, func(c *Config) { c.Config = shared })
+		},
+		Missing: func(tb testing.TB) objectstest.Source {
+			tb.Helper()
+			return f.open(tb, func(c *Config) { c.Bucket = "nosuchbucket" })
+		},
+		URI: func(key string) string { return "s3://" + f.Name + "/" + key },
+	}
 }
 
 func (f *fixture) config() Config {
@@ -200,49 +222,6 @@ func (l *listing) resume(tb testing.TB, s connector.Resumer) {
 	}
 }
 
-// one is the only document.
-func one(tb testing.TB, s connector.Source) connector.Document {
-	tb.Helper()
-	l := list(tb, s)
-	if l.err != nil || len(l.paths) != 1 {
-		tb.Fatalf("listed %q, error %v", l.paths, l.err)
-	}
-	return l.docs[l.paths[0]]
-}
-
-func read(tb testing.TB, d connector.Document) (string, connector.Facts, error) {
-	tb.Helper()
-	r, err := d.Open(tb.Context())
-	if err != nil {
-		return "", connector.Facts{}, err
-	}
-	data, err := io.ReadAll(r)
-	if cerr := r.Close(); err == nil {
-		err = cerr
-	}
-	opened, ok := r.(connector.Opened)
-	if !ok {
-		tb.Fatal("the reader tells no facts")
-	}
-	return string(data), opened.Facts(), err
-}
-
-func wantClass(tb testing.TB, err error, class connector.Class, words ...string) {
-	tb.Helper()
-	if connector.ClassOf(err) != class || err == nil {
-		tb.Errorf("class %q, want %q: %v", connector.ClassOf(err), class, err)
-		return
-	}
-	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			tb.Errorf("%q does not say %q", err, word)
-		}
-	}
-	if strings.Contains(err.Error(), objectstest.S3SecretKey) {
-		tb.Errorf("the secret is printed: %v", err)
-	}
-}
-
 func isList(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.URL.Query().Has("list-type")
 }
@@ -252,32 +231,3 @@ func isRead(r *http.Request) bool {
 }
 
 func listCalls(c objectstest.Call) bool { return strings.Contains(c.Query, "list-type=2") }
-
-func encoded(e string) func(*s3.PutObjectInput) {
-	return func(in *s3.PutObjectInput) { in.ContentEncoding = aws.String(e) }
-}
-
-// testNoRetries: the engine alone repeats calls.
-func testNoRetries(t *testing.T, w *world) {
-	f := w.fixture(t)
-	f.Put(t, "a.md", []byte("a"))
-	s := f.open(t)
-	d := one(t, s)
-	f.proxy.Set(objectstest.Answer(http.StatusInternalServerError, "text/plain", "broken"))
-	f.proxy.Reset()
-	wantClass(t, list(t, s).err, connector.ClassTransient, "s3: list", "500")
-	_, _, err := read(t, d)
-	wantClass(t, err, connector.ClassTransient, "s3: open", "500")
-	f.proxy.Set(objectstest.HangUp)
-	wantClass(t, list(t, f.open(t)).err, connector.ClassTransient) // net/http itself tries a connection that was open already again
-	if n := len(f.proxy.Calls()); n != 3 {
-		t.Errorf("%d calls for 3", n)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := d.Open(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	dead := f.open(t, func(c *Config) { c.Endpoint = "http://" + objectstest.Dead(t) })
-	wantClass(t, list(t, dead).err, connector.ClassTransient, "refused")
-}

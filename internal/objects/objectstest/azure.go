@@ -9,6 +9,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
@@ -48,20 +50,24 @@ func NewAzureContainer(tb testing.TB, addr, name string) *AzureContainer {
 	return c
 }
 
-// Put stores a blob; change may set more of it. No connection stays open.
-func (c *AzureContainer) Put(tb testing.TB, key string, data []byte, change ...func(*blockblob.UploadOptions)) {
+// Put stores a blob. No connection stays open.
+func (c *AzureContainer) Put(tb testing.TB, key string, data []byte, as ...Attributes) {
 	tb.Helper()
-	if err := c.TryPut(tb.Context(), key, data, change...); err != nil {
+	if err := c.TryPut(tb.Context(), key, data, as...); err != nil {
 		tb.Fatalf("put %q: %v", key, err)
 	}
 	c.http.CloseIdleConnections()
 }
 
 // TryPut is Put for names that the server may refuse, and for many at once.
-func (c *AzureContainer) TryPut(ctx context.Context, key string, data []byte, change ...func(*blockblob.UploadOptions)) error {
+func (c *AzureContainer) TryPut(ctx context.Context, key string, data []byte, as ...Attributes) error {
 	options := &blockblob.UploadOptions{}
-	for _, f := range change {
-		f(options)
+	for _, a := range as {
+		options.HTTPHeaders = &blob.HTTPHeaders{BlobContentType: text(a.Type), BlobContentEncoding: text(a.Encoding)}
+		options.Metadata, options.Tags = map[string]*string{}, a.Tags
+		for k, v := range a.Metadata {
+			options.Metadata[k] = to.Ptr(v)
+		}
 	}
 	_, err := c.Client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)), options)
 	return err

@@ -35,21 +35,21 @@ func NewGCSBucket(tb testing.TB, addr, name string) *GCSBucket {
 	return b
 }
 
-// Put stores an object; change may set more of it. No connection stays open.
-func (b *GCSBucket) Put(tb testing.TB, key string, data []byte, change ...func(*storage.Writer)) {
+// Put stores an object; Google has no tags. No connection stays open.
+func (b *GCSBucket) Put(tb testing.TB, key string, data []byte, as ...Attributes) {
 	tb.Helper()
-	if err := b.TryPut(tb.Context(), key, data, change...); err != nil {
+	if err := b.TryPut(tb.Context(), key, data, as...); err != nil {
 		tb.Fatalf("put %q: %v", key, err)
 	}
 	b.http.CloseIdleConnections()
 }
 
 // TryPut is Put for keys that the server may refuse, and for many at once.
-func (b *GCSBucket) TryPut(ctx context.Context, key string, data []byte, change ...func(*storage.Writer)) error {
+func (b *GCSBucket) TryPut(ctx context.Context, key string, data []byte, as ...Attributes) error {
 	w := b.Handle.Object(key).NewWriter(ctx)
 	w.ChunkSize = 0
-	for _, c := range change {
-		c(w)
+	for _, a := range as {
+		w.ContentType, w.ContentEncoding, w.Metadata = a.Type, a.Encoding, a.Metadata
 	}
 	if _, err := w.Write(data); err != nil {
 		_ = w.Close() // the first error is the cause

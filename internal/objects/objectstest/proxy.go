@@ -1,10 +1,9 @@
 // Package objectstest is what the tests of object stores share: a proxy that counts calls and plants faults between a client and a real
-// server, and buckets to fill.
+// server, buckets to fill, what a listing and a reading give, and the cases that are the same for all of them ([Run]).
 package objectstest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -28,6 +27,7 @@ type Proxy struct {
 	Addr, URL string
 
 	mu     sync.Mutex
+	host   string
 	fault  Fault
 	change Change
 	calls  []Call
@@ -55,6 +55,9 @@ func StartProxy(tb testing.TB, target string) *Proxy {
 		p.mu.Lock()
 		p.calls = append(p.calls, Call{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Clone()})
 		fault := p.fault
+		if p.host != "" {
+			r.Host = p.host
+		}
 		p.mu.Unlock()
 		if fault == nil || !fault(w, r) {
 			pass.ServeHTTP(w, r)
@@ -66,6 +69,13 @@ func StartProxy(tb testing.TB, target string) *Proxy {
 	p.URL = server.URL
 	p.Addr = strings.TrimPrefix(server.URL, "http://")
 	return p
+}
+
+// As asks the server by that host's name, not by the one that the client asked for: there are servers that go by it.
+func (p *Proxy) As(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.host = host
 }
 
 // Set plants a fault, or takes it out with nil.
@@ -173,32 +183,6 @@ type joined struct {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("cut by the test") }
-
-// Parallel calls f for 0 … n-1 from so many goroutines; the first error fails the test.
-func Parallel(tb testing.TB, workers, n int, f func(ctx context.Context, i int) error) {
-	tb.Helper()
-	ctx, cancel := context.WithCancelCause(tb.Context())
-	defer cancel(nil)
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for i := range next {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := 0; i < n && ctx.Err() == nil; i++ {
-		next <- i
-	}
-	close(next)
-	group.Wait()
-	if err := context.Cause(ctx); err != nil {
-		tb.Fatal(err)
-	}
-}
 
 // Dead is an address on which nobody listens.
 func Dead(tb testing.TB) string {

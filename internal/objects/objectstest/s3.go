@@ -44,23 +44,31 @@ func NewS3Bucket(tb testing.TB, addr, name string) *S3Bucket {
 	return b
 }
 
-// Put stores an object; change may set more of the request. No connection stays open.
-func (b *S3Bucket) Put(tb testing.TB, key string, data []byte, change ...func(*s3.PutObjectInput)) {
+// Put stores an object. No connection stays open.
+func (b *S3Bucket) Put(tb testing.TB, key string, data []byte, as ...Attributes) {
 	tb.Helper()
-	if err := b.TryPut(tb.Context(), key, data, change...); err != nil {
+	if err := b.TryPut(tb.Context(), key, data, as...); err != nil {
 		tb.Fatalf("put %q: %v", key, err)
 	}
 	b.http.CloseIdleConnections()
 }
 
 // TryPut is Put for keys that the server may refuse, and for many at once.
-func (b *S3Bucket) TryPut(ctx context.Context, key string, data []byte, change ...func(*s3.PutObjectInput)) error {
+func (b *S3Bucket) TryPut(ctx context.Context, key string, data []byte, as ...Attributes) error {
 	in := &s3.PutObjectInput{Bucket: aws.String(b.Name), Key: aws.String(key), Body: bytes.NewReader(data)}
-	for _, c := range change {
-		c(in)
+	for _, a := range as {
+		in.ContentType, in.ContentEncoding, in.Metadata, in.Tagging = text(a.Type), text(a.Encoding), a.Metadata, text(a.tagging())
 	}
 	_, err := b.Client.PutObject(ctx, in)
 	return err
+}
+
+// text is nil where nothing is to be set.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return aws.String(s)
 }
 
 // Fill stores n objects, eight at a time.
