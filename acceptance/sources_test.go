@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -351,6 +352,50 @@ func withoutIdentity(t *testing.T, records []connector.Record) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// TestRepository: a renamed file is a move, a checkout that touches every file is nothing, over a repository and over its working tree.
+func TestRepository(t *testing.T) {
+	for _, kind := range []string{"git", "fs"} {
+		t.Run(kind, func(t *testing.T) {
+			p := gitPlace(t)
+			dir, err := strconv.Unquote(strings.TrimSuffix(strings.TrimPrefix(p.source, "git: { url: "), " }"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind == "fs" {
+				p.source = fmt.Sprintf("fs: { root: %q }", dir)
+			}
+			r := newRig(t, dir, "")
+			r.yaml = strings.Replace(r.yaml, fmt.Sprintf("fs: { root: %q }", dir), p.source, 1)
+			for i := range 12 {
+				p.put(t, fmt.Sprintf("docs/%d.md", i), fmt.Appendf(nil, "# Page %d\n\n%s", i, paragraphs(fmt.Sprint("page ", i), 3)))
+			}
+			p.done(t)
+			r.settle()
+			r.sync()
+			embedded := r.embeds.Load()
+			for i := range 12 { // as a checkout does
+				name := filepath.Join(dir, "docs", fmt.Sprintf("%d.md", i))
+				if err := os.Chtimes(name, time.Now(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if res := r.sync(); res.Documents.Unchanged != 12 || res.Chunks.Upserted+res.Chunks.Repositioned != 0 || kind == "git" && res.BytesRead != 0 {
+				t.Fatalf("touched: %+v", res)
+			}
+			if err := os.Rename(filepath.Join(dir, "docs", "3.md"), filepath.Join(dir, "docs", "three.md")); err != nil {
+				t.Fatal(err)
+			}
+			p.done(t)
+			if res := r.sync(); res.Documents.Moved != 1 || res.Documents.Added != 0 || res.Documents.Deleted != 0 {
+				t.Fatalf("renamed: %+v", res)
+			}
+			if n := r.embeds.Load(); n != embedded {
+				t.Fatalf("%d texts were embedded again", n-embedded)
+			}
+		})
+	}
 }
 
 // s3Line is the source of a bucket behind an endpoint.
