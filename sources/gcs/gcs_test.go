@@ -63,11 +63,7 @@ func open(tb testing.TB, c Config) *Source {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	objectstest.CloseAtEnd(tb, s)
 	return s
 }
 
@@ -85,10 +81,7 @@ func TestConformance(t *testing.T) {
 			},
 			Put:    func(tb testing.TB, path string, content []byte) { r.Put(tb, path, content) },
 			Delete: r.Delete,
-			Rename: func(tb testing.TB, from, to string) {
-				r.Put(tb, to, r.Get(tb, from))
-				r.Delete(tb, from)
-			},
+			Rename: func(tb testing.TB, from, to string) { objectstest.Rename(tb, r, from, to) },
 			Break:  func(testing.TB) { r.proxy.Outage() },
 			Outage: func(testing.TB) func() { return r.proxy.Outage() },
 			Extra:  oddKeys(),

@@ -134,11 +134,7 @@ func (f *fixture) open(tb testing.TB, change ...func(*Config)) *objects.Source {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	objectstest.CloseAtEnd(tb, s)
 	return s
 }
 
@@ -170,8 +166,7 @@ func conformance(t *testing.T, w *world, prefix string) {
 			Put:    func(tb testing.TB, path string, data []byte) { f.Put(tb, prefix+path, data) },
 			Delete: func(tb testing.TB, path string) { f.Delete(tb, prefix+path) },
 			Rename: func(tb testing.TB, from, to string) {
-				f.Put(tb, prefix+to, f.Get(tb, prefix+from))
-				f.Delete(tb, prefix+from)
+				objectstest.Rename(tb, f, prefix+from, prefix+to)
 			},
 			Break: func(testing.TB) {
 				f.proxy.Set(objectstest.Answer(http.StatusOK, "text/html", "<html><body>Hello</body></html>"))

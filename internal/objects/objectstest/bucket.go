@@ -32,6 +32,13 @@ func (a *Attributes) tagging() string {
 	return tags.Encode()
 }
 
+// Rename is what stores have instead: the object is written under another key, and deleted.
+func Rename(tb testing.TB, b Bucket, from, to string) {
+	tb.Helper()
+	b.Put(tb, to, b.Get(tb, from))
+	b.Delete(tb, from)
+}
+
 // Numbered is the i-th of many small objects, for Fill; they lie in a hundred folders.
 func Numbered(i int) (key string, data []byte) {
 	return fmt.Sprintf("docs/%03d/%06d.md", i%100, i), fmt.Appendf(nil, "document %d\n", i)

@@ -16,6 +16,15 @@ type Source interface {
 	connector.Resumer
 }
 
+// CloseAtEnd closes a source when the test ends, which must work.
+func CloseAtEnd(tb testing.TB, s io.Closer) {
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+}
+
 // List is the documents of a listing that must neither fail nor skip anything.
 func List(tb testing.TB, s connector.Source) []connector.Document {
 	tb.Helper()
