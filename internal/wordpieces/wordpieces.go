@@ -7,6 +7,8 @@ package wordpieces
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -85,6 +87,11 @@ func (v *Vocabulary) Validate() error {
 	if v.Kind == Unigram && len(v.Scores) != n {
 		return fmt.Errorf("wordpieces: %d scores for %d pieces", len(v.Scores), n)
 	}
+	for i, s := range append(v.Scores[:len(v.Scores):len(v.Scores)], v.UnknownScore) {
+		if s != s || s < -math.MaxFloat32 || s > math.MaxFloat32 {
+			return fmt.Errorf("wordpieces: the score %g of piece %d is not a number", s, i)
+		}
+	}
 	for i := 1; i < len(v.Charmap); i++ {
 		if v.Charmap[i-1].From >= v.Charmap[i].From {
 			return fmt.Errorf("wordpieces: the character map is not sorted at U+%04X", v.Charmap[i].From)
@@ -100,4 +107,19 @@ func (v *Vocabulary) special() map[int32]bool {
 		s[id] = true
 	}
 	return s
+}
+
+// entries lists the pieces that begin with a prefix, without it; special tokens are left out.
+func (v *Vocabulary) entries(prefix string) ([]entry, error) {
+	special := v.special()
+	entries := make([]entry, 0, len(v.Pieces))
+	for i, p := range v.Pieces {
+		if len(p) > maxPiece {
+			return nil, fmt.Errorf("wordpieces: the piece %d has %d bytes, more than %d", i, len(p), maxPiece)
+		}
+		if rest, ok := strings.CutPrefix(p, prefix); ok && rest != "" && !special[int32(i)] {
+			entries = append(entries, entry{rest, int32(i)})
+		}
+	}
+	return entries, nil
 }
