@@ -1,0 +1,342 @@
+#include "textflag.h"
+
+DATA consts<>+0(SB)/4, $0x3fb8aa3b   // 1/ln 2
+DATA consts<>+4(SB)/4, $0x3f318000   // ln 2, high part
+DATA consts<>+8(SB)/4, $-2.12194440e-4 // ln 2, low part
+DATA consts<>+12(SB)/4, $1.9875691500e-4
+DATA consts<>+16(SB)/4, $1.3981999507e-3
+DATA consts<>+20(SB)/4, $8.3334519073e-3
+DATA consts<>+24(SB)/4, $4.1665795894e-2
+DATA consts<>+28(SB)/4, $1.6666665459e-1
+DATA consts<>+32(SB)/4, $5.0000001201e-1
+DATA consts<>+36(SB)/4, $1.0
+DATA consts<>+40(SB)/4, $-87.0
+DATA consts<>+44(SB)/4, $127
+DATA consts<>+48(SB)/4, $0x7fffffff
+DATA consts<>+52(SB)/4, $0x3f3504f3  // 1/√2
+DATA consts<>+56(SB)/4, $4.0
+DATA consts<>+60(SB)/4, $-4.0
+DATA consts<>+64(SB)/4, $0.5
+DATA consts<>+68(SB)/4, $127.0
+DATA consts<>+72(SB)/4, $0x3c010204  // 1/127
+DATA consts<>+76(SB)/4, $1e-30
+DATA consts<>+80(SB)/4, $0x80808080
+GLOBL consts<>(SB), RODATA, $84
+
+DATA erf<>+0(SB)/4, $-2.72614225801306e-10
+DATA erf<>+4(SB)/4, $2.77068142495902e-08
+DATA erf<>+8(SB)/4, $-2.10102402082508e-06
+DATA erf<>+12(SB)/4, $-5.69250639462346e-05
+DATA erf<>+16(SB)/4, $-7.34990630326855e-04
+DATA erf<>+20(SB)/4, $-2.95459980854025e-03
+DATA erf<>+24(SB)/4, $-1.60960333262415e-02
+DATA erf<>+28(SB)/4, $-1.45660718464996e-05
+DATA erf<>+32(SB)/4, $-2.13374055278905e-04
+DATA erf<>+36(SB)/4, $-1.68282697438203e-03
+DATA erf<>+40(SB)/4, $-7.37332916720468e-03
+DATA erf<>+44(SB)/4, $-1.42647390514189e-02
+GLOBL erf<>(SB), RODATA, $48
+
+// The order that undoes how packing interleaves the halves of registers.
+DATA order<>+0(SB)/8, $0x0000000400000000
+DATA order<>+8(SB)/8, $0x0000000500000001
+DATA order<>+16(SB)/8, $0x0000000600000002
+DATA order<>+24(SB)/8, $0x0000000700000003
+GLOBL order<>(SB), RODATA, $32
+
+// Y0 to one float in X0; uses X1.
+#define ACROSS(OP) \
+	VEXTRACTF128 $1, Y0, X1; \
+	OP           X1, X0, X0; \
+	VPERMILPS    $0x4e, X0, X1; \
+	OP           X1, X0, X0; \
+	VPERMILPS    $0xb1, X0, X1; \
+	OP           X1, X0, X0
+
+// func maxAbsAVX2(x *float32, n int) float32
+TEXT ·maxAbsAVX2(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS consts<>+48(SB), Y2
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VANDPS (DI), Y2, Y1
+	VMAXPS Y1, Y0, Y0
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ loop
+	ACROSS(VMAXPS)
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func maxAVX2(x *float32, n int) float32
+TEXT ·maxAVX2(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VMOVUPS (DI), Y0
+
+loop:
+	VMAXPS (DI), Y0, Y0
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ loop
+	ACROSS(VMAXPS)
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func expAVX2(x *float32, n int, scale, offset float32) float32
+TEXT ·expAVX2(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS scale+16(FP), Y14
+	VBROADCASTSS offset+20(FP), Y15
+	VBROADCASTSS consts<>+0(SB), Y4
+	VBROADCASTSS consts<>+4(SB), Y5
+	VBROADCASTSS consts<>+8(SB), Y6
+	VBROADCASTSS consts<>+12(SB), Y7
+	VBROADCASTSS consts<>+16(SB), Y8
+	VBROADCASTSS consts<>+20(SB), Y9
+	VBROADCASTSS consts<>+24(SB), Y10
+	VBROADCASTSS consts<>+28(SB), Y11
+	VBROADCASTSS consts<>+32(SB), Y12
+	VBROADCASTSS consts<>+36(SB), Y13
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VMOVAPS Y15, Y1
+	VFMADD231PS (DI), Y14, Y1
+	VBROADCASTSS consts<>+40(SB), Y2
+	VMAXPS Y2, Y1, Y1
+	VMULPS Y4, Y1, Y2
+	VROUNDPS $8, Y2, Y2
+	VFNMADD231PS Y5, Y2, Y1
+	VFNMADD231PS Y6, Y2, Y1
+	VMOVAPS Y8, Y3
+	VFMADD231PS Y7, Y1, Y3
+	VFMADD213PS Y9, Y1, Y3
+	VFMADD213PS Y10, Y1, Y3
+	VFMADD213PS Y11, Y1, Y3
+	VFMADD213PS Y12, Y1, Y3
+	VMULPS Y1, Y3, Y3
+	VFMADD213PS Y1, Y1, Y3
+	VADDPS Y13, Y3, Y3
+	VCVTPS2DQ Y2, Y2
+	VPSLLD $23, Y2, Y2
+	VPADDD Y2, Y3, Y3
+	VMOVUPS Y3, (DI)
+	VADDPS Y3, Y0, Y0
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ loop
+	ACROSS(VADDPS)
+	VMOVSS X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(x *float32, n int, f float32)
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS f+16(FP), Y0
+
+loop:
+	VMULPS (DI), Y0, Y1
+	VMOVUPS Y1, (DI)
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func geluAVX2(x *float32, n int)
+TEXT ·geluAVX2(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS erf<>+0(SB), Y4
+	VBROADCASTSS erf<>+4(SB), Y5
+	VBROADCASTSS erf<>+8(SB), Y6
+	VBROADCASTSS erf<>+12(SB), Y7
+	VBROADCASTSS erf<>+16(SB), Y8
+	VBROADCASTSS erf<>+20(SB), Y9
+	VBROADCASTSS erf<>+24(SB), Y10
+	VBROADCASTSS erf<>+28(SB), Y11
+	VBROADCASTSS erf<>+32(SB), Y12
+	VBROADCASTSS erf<>+36(SB), Y13
+	VBROADCASTSS erf<>+40(SB), Y14
+	VBROADCASTSS erf<>+44(SB), Y15
+
+loop:
+	VBROADCASTSS consts<>+52(SB), Y0
+	VMULPS (DI), Y0, Y0
+	VBROADCASTSS consts<>+56(SB), Y1
+	VMINPS Y1, Y0, Y0
+	VBROADCASTSS consts<>+60(SB), Y1
+	VMAXPS Y1, Y0, Y0
+	VMULPS Y0, Y0, Y1
+	VMOVAPS Y5, Y2
+	VFMADD231PS Y4, Y1, Y2
+	VFMADD213PS Y6, Y1, Y2
+	VFMADD213PS Y7, Y1, Y2
+	VFMADD213PS Y8, Y1, Y2
+	VFMADD213PS Y9, Y1, Y2
+	VFMADD213PS Y10, Y1, Y2
+	VMULPS Y0, Y2, Y2
+	VMOVAPS Y12, Y3
+	VFMADD231PS Y11, Y1, Y3
+	VFMADD213PS Y13, Y1, Y3
+	VFMADD213PS Y14, Y1, Y3
+	VFMADD213PS Y15, Y1, Y3
+	VDIVPS Y3, Y2, Y2
+	VBROADCASTSS consts<>+64(SB), Y1
+	VMULPS (DI), Y1, Y1
+	VFMADD213PS Y1, Y1, Y2
+	VMOVUPS Y2, (DI)
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func addAVX2(x, y *float32, n int) float32
+TEXT ·addAVX2(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ n+16(FP), CX
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VMOVUPS (DI), Y1
+	VADDPS (SI), Y1, Y1
+	VMOVUPS Y1, (DI)
+	VADDPS Y1, Y0, Y0
+	ADDQ $32, DI
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JNZ loop
+	ACROSS(VADDPS)
+	VMOVSS X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func squaresAVX2(x *float32, n int, mean float32) float32
+TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS mean+16(FP), Y2
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VMOVUPS (DI), Y1
+	VSUBPS Y2, Y1, Y1
+	VFMADD231PS Y1, Y1, Y0
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNZ loop
+	ACROSS(VADDPS)
+	VMOVSS X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func normAVX2(x, gamma, beta *float32, n int, mean, f float32)
+TEXT ·normAVX2(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), DI
+	MOVQ gamma+8(FP), SI
+	MOVQ beta+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSS mean+32(FP), Y2
+	VBROADCASTSS f+36(FP), Y3
+
+loop:
+	VMOVUPS (DI), Y1
+	VSUBPS Y2, Y1, Y1
+	VMULPS Y3, Y1, Y1
+	VMOVUPS (DX), Y4
+	VFMADD231PS (SI), Y1, Y4
+	VMOVUPS Y4, (DI)
+	ADDQ $32, DI
+	ADDQ $32, SI
+	ADDQ $32, DX
+	SUBQ $8, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func quantise16AVX2(dst *int16, x *float32, n int, f float32)
+TEXT ·quantise16AVX2(SB), NOSPLIT, $0-28
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS f+24(FP), Y2
+
+loop:
+	VMULPS (SI), Y2, Y0
+	VMULPS 32(SI), Y2, Y1
+	VCVTPS2DQ Y0, Y0
+	VCVTPS2DQ Y1, Y1
+	VPACKSSDW Y1, Y0, Y0
+	VPERMQ $0xd8, Y0, Y0
+	VMOVDQU Y0, (DI)
+	ADDQ $64, SI
+	ADDQ $32, DI
+	SUBQ $16, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func quantise8AVX2(dst *uint8, scale, x *float32, blocks int)
+TEXT ·quantise8AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ scale+8(FP), DX
+	MOVQ x+16(FP), SI
+	MOVQ blocks+24(FP), CX
+	VBROADCASTSS consts<>+48(SB), Y15
+	VBROADCASTSS consts<>+68(SB), Y14
+	VMOVSS consts<>+72(SB), X13
+	VMOVSS consts<>+76(SB), X12
+	VPBROADCASTD consts<>+80(SB), Y11
+	VMOVDQU order<>(SB), Y10
+
+loop:
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	VMOVUPS 64(SI), Y4
+	VMOVUPS 96(SI), Y5
+	VANDPS Y15, Y2, Y0
+	VANDPS Y15, Y3, Y1
+	VMAXPS Y1, Y0, Y0
+	VANDPS Y15, Y4, Y1
+	VMAXPS Y1, Y0, Y0
+	VANDPS Y15, Y5, Y1
+	VMAXPS Y1, Y0, Y0
+	ACROSS(VMAXPS)
+	VMULSS X13, X0, X1
+	VMOVSS X1, (DX)
+	// 127/top, or 0 if top < tiny
+	VDIVSS X0, X14, X1
+	VCMPSS $5, X12, X0, X0
+	VANDPS X0, X1, X0
+	VBROADCASTSS X0, Y0
+	VMULPS Y0, Y2, Y2
+	VMULPS Y0, Y3, Y3
+	VMULPS Y0, Y4, Y4
+	VMULPS Y0, Y5, Y5
+	VCVTPS2DQ Y2, Y2
+	VCVTPS2DQ Y3, Y3
+	VCVTPS2DQ Y4, Y4
+	VCVTPS2DQ Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD Y2, Y10, Y2
+	VPXOR Y11, Y2, Y2
+	VMOVDQU Y2, (DI)
+	ADDQ $128, SI
+	ADDQ $32, DI
+	ADDQ $4, DX
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
