@@ -23,7 +23,7 @@ const DefaultTimeout = time.Minute
 type Config struct {
 	Model             string                      `yaml:"model" doc:"the model's name, as the service spells it"`
 	BaseURL           string                      `yaml:"base_url" doc:"where the service is; default the provider's own address"`
-	APIKey            connector.Secret            `yaml:"api_key" doc:"the service's key, such as env:OPENAI_API_KEY"`
+	APIKey            connector.Secret            `yaml:"api_key" doc:"the service's key; better env:NAME or file:PATH than the key itself"`
 	Dimensions        int                         `yaml:"dimensions" doc:"components of a vector; 0: what the model gives. Asked of the service where the model can give several sizes or is not known"`
 	Batch             int                         `yaml:"batch" doc:"texts in a request; 0: the most that the service takes"`
 	MaxTokens         int                         `yaml:"max_tokens_per_request" doc:"tokens in a request; 0: the most that the service takes"`
