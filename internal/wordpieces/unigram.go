@@ -176,9 +176,9 @@ func (l *lattice) offer(from, to int, id int32, score float64) {
 // span is the place of a piece of the word in the text: without the white space before the word, unless it is all of the piece.
 func (l *lattice) span(p piece) connector.Span {
 	w := &l.words
-	if int(p.to) <= len(mark) {
-		return connector.Span{Start: w.start, End: w.letter}
+	if int(p.to) <= len(Mark) {
+		return connector.Span{Start: w.start, End: max(w.letter, w.gap)}
 	}
-	from := max(int(p.from), len(mark))
+	from := max(int(p.from), len(Mark))
 	return connector.Span{Start: w.start + int(w.from[from]), End: w.start + int(w.to[p.to-1])}
 }

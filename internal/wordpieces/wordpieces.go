@@ -67,18 +67,18 @@ func New(v *Vocabulary) (Tokenizer, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err
 	}
-	switch v.Kind {
-	case Unigram:
+	if v.Kind == Unigram {
 		return newUnigram(v)
-	case WordPiece:
-		return newBERT(v)
 	}
-	return nil, fmt.Errorf("wordpieces: no tokenizer %q: want %q or %q", v.Kind, Unigram, WordPiece)
+	return newBERT(v)
 }
 
 // Validate says whether the ids of special tokens and the lengths of tables fit together.
 func (v *Vocabulary) Validate() error {
 	n := len(v.Pieces)
+	if v.Kind != Unigram && v.Kind != WordPiece {
+		return fmt.Errorf("wordpieces: no tokenizer %q: want %q or %q", v.Kind, Unigram, WordPiece)
+	}
 	for _, id := range append([]int32{v.Begin, v.End, v.Pad, v.Unknown}, v.Others...) {
 		if id < 0 || int(id) >= n {
 			return fmt.Errorf("wordpieces: the special token %d is not among the %d pieces", id, n)

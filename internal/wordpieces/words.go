@@ -4,8 +4,8 @@ import (
 	"unicode/utf8"
 )
 
-// mark is SentencePiece's sign for the beginning of a word, U+2581.
-const mark = "\u2581"
+// Mark is SentencePiece's sign for the beginning of a word.
+const Mark = "\u2581"
 
 // words reads a text word by word, normalised as SentencePiece does: every word begins with the mark, which stands for the white space
 // before it. So only one word is in memory, and nothing behind the last word that is needed is read.
@@ -18,6 +18,7 @@ type words struct {
 	// From and to are, for each byte of word, the place in the text of the character that it came from, less start.
 	from, to []int32
 	start    int  // where the word's white space begins in the text
+	gap      int  // where the first character of that white space ends; it may give the first letter too
 	letter   int  // where the word's first character begins in the text
 	whole    bool // the text can be cut at start: no character belongs to two words
 
@@ -39,14 +40,14 @@ func (w *words) next() bool {
 	if !w.first && w.rest == "" {
 		return false
 	}
-	w.word, w.from, w.to = append(w.word[:0], mark...), w.from[:0], w.to[:0]
+	w.word, w.from, w.to = append(w.word[:0], Mark...), w.from[:0], w.to[:0]
 	if w.spans {
 		w.from, w.to = append(w.from, 0, 0, 0), append(w.to, 0, 0, 0)
 	}
 	space := !w.first // the word begins with white space that is in the text
-	w.start, w.whole = w.lo, !w.split
+	w.start, w.gap, w.whole = w.lo, w.hi, !w.split
 	if w.first {
-		w.start, w.whole, w.first = 0, true, false
+		w.start, w.gap, w.whole, w.first = 0, 0, true, false
 	}
 	w.letter = -1
 	for w.rest != "" || w.read() {
@@ -66,7 +67,7 @@ func (w *words) next() bool {
 	if w.letter < 0 {
 		w.letter = w.hi
 	}
-	return space || len(w.word) > len(mark)
+	return space || len(w.word) > len(Mark)
 }
 
 // take moves the first bytes of rest, up to a space, into the word.
@@ -96,7 +97,10 @@ func (w *words) read() bool {
 		w.hi = w.pos + size
 		if end := w.pos + size; end < len(w.text) && w.text[end] >= 0xCC {
 			if n := marks(w.text[w.pos:], size); n > size && w.composed(n) {
-				return w.rest != "" || w.read()
+				if w.rest != "" {
+					return true
+				}
+				continue
 			}
 		}
 		w.pos = w.hi
