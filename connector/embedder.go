@@ -28,6 +28,11 @@ type Model struct {
 	// PricePerMillion tokens, 0 if unknown, in Currency.
 	PricePerMillion float64
 	Currency        string
+	// Limits over time, which the engine keeps for all its workers together; 0 means none.
+	RequestsPerMinute int
+	TokensPerMinute   int
+	// Budget is the most that one run may spend, in Currency; 0 means no limit. It needs a price.
+	Budget float64
 }
 
 // Identity names everything that changes a vector. Vectors of different identities are never compared.

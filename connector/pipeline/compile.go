@@ -54,6 +54,9 @@ func Compile(file *config.File, model connector.Model, caps connector.SinkCapabi
 
 // checkModel compares the vectors that the embedder makes with what the sink takes.
 func checkModel(model connector.Model, caps connector.SinkCapabilities) error {
+	if model.Budget > 0 && model.PricePerMillion <= 0 {
+		return UsageErrorf("embedder %s: a budget needs the price of the model %s, which is not known here", model.Provider, model.Name)
+	}
 	if caps.MaxDimensions > 0 && model.Dimensions > caps.MaxDimensions {
 		return UsageErrorf("embedder %s gives %d dimensions, but the sink takes at most %d: choose fewer dimensions or another sink",
 			model.Name, model.Dimensions, caps.MaxDimensions)

@@ -136,12 +136,19 @@ func (w *writer) requests(wants []*want) [][]*want {
 // embed asks for one request's vectors. A request refused as invalid or too large is halved until the text at fault stands alone.
 func (w *writer) embed(ctx context.Context, batch []*want) error {
 	texts := make([]string, len(batch))
+	tokens := 0
 	for i, x := range batch {
 		texts[i] = x.text
+		tokens += x.tokens
 	}
 	var got [][]float32
-	err := w.p.retry(ctx, "embed with "+w.p.model.Provider, func() (err error) {
+	err := w.p.retry(ctx, "embed with "+w.p.model.Provider, func() error {
+		if err := w.pace.begin(ctx, tokens); err != nil {
+			return err
+		}
+		var err error
 		got, err = w.p.embedder.Embed(ctx, texts)
+		w.pace.end(err)
 		return err
 	})
 	var be *connector.BatchError

@@ -98,7 +98,8 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 	if err != nil {
 		return err
 	}
-	w := &writer{p: p, l: l, t: o.target, coll: o.coll, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model, run: run, stamp: o.stamp}
+	w := &writer{p: p, l: l, t: o.target, coll: o.coll, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model, run: run, stamp: o.stamp,
+		pace: newPace(p.model, p.concurrency())}
 	f := &flow{p: p, w: w, cutter: &cutter{p: p, tokens: tokens, ledger: l}, memory: newBudget(p.file.Sync.Memory)}
 	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain, own: p.ownFiles()}
 	p.opts.Progress.Stage("syncing")

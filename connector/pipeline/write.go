@@ -30,6 +30,7 @@ type writer struct {
 	run      int64
 	noted    map[string]bool // parsers whose backend is in the ledger
 	stamp    *stamp
+	pace     *pace // of the embedder
 }
 
 // docWrite is one document being written, over one or more windows.
