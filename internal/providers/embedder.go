@@ -178,12 +178,10 @@ func (e *Embedder) call(ctx context.Context, texts []string, role Role) ([][]flo
 	return e.check(answer.Items, len(texts))
 }
 
-// answerLimit is how many bytes an answer may have: more than any way of writing its numbers takes.
+// answerLimit is how many bytes an answer may have: more than any way of writing its numbers takes, also those of another model
+// than the one that was asked for, so that its size is what the error names.
 func answerLimit(texts, dimensions int) int64 {
-	if dimensions == 0 {
-		dimensions = 1 << 16
-	}
-	return 1<<20 + int64(texts)*(1024+32*int64(dimensions))
+	return 1<<20 + int64(texts)*(1024+32*max(4096, int64(dimensions)))
 }
 
 // authorize puts the key and the configured headers on a request.

@@ -99,17 +99,19 @@ func classify(status int, p problem) connector.Class {
 	return connector.ClassUnknown
 }
 
-// byLength finds refusals for too much text. The engine halves the request after either class.
+// byLength finds refusals for too much text. The engine halves the request after either class. An internal error must speak of tokens or of
+// the context to be one: "took too long" passes by itself.
 func byLength(status int, p problem) connector.Class {
+	long := p.says("context_length_exceeded", "string_above_max_length") || p.tells("context length", "input length", "too many tokens", "too many input tokens", "input is too large", "n_ctx")
 	switch {
+	case status == http.StatusInternalServerError && !long:
+		return connector.ClassUnknown
 	case status == http.StatusRequestEntityTooLarge,
 		p.says("max_tokens_per_request"),
 		p.tells("tokens per request", "tokens per submitted batch", "batch size", "at most 100 requests", "in one batch", "too many inputs", "too many texts", "array too long",
-			"payload too large", "request too large", "total number of texts", "number of texts"):
+			"payload too large", "request too large", "number of texts"):
 		return connector.ClassTooLarge
-	case p.says("context_length_exceeded", "string_above_max_length"),
-		p.tells("context length", "input length", "maximum length", "max length", "too long", "too many tokens", "too many input tokens", "must have less than", "input is too large",
-			"exceeds the maximum", "exceed max", "token limit", "n_ctx", "range of input length", "prompt contains"):
+	case long, p.tells("maximum length", "max length", "too long", "must have less than", "exceeds the maximum", "exceed max", "token limit", "prompt contains"):
 		return connector.ClassInvalid
 	}
 	return connector.ClassUnknown
@@ -126,7 +128,7 @@ func (p problem) rejected() connector.Class {
 		return connector.ClassNotFound
 	}
 	if p.tells("dimension", "matryoshka", "unsupported parameter", "unknown field", "unknown name", "unrecognized", "extra inputs are not permitted", "extra_forbidden",
-		"unexpected keyword", "does not support", "not supported", "encoding_format", "input_type", "model is required", "invalid model") {
+		"unexpected keyword", "support embedding", "not an embedding model", "encoding_format", "input_type", "model is required", "invalid model") {
 		return connector.ClassUnsupported
 	}
 	return connector.ClassInvalid

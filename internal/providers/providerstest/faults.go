@@ -85,6 +85,8 @@ func refusals() []Fault {
 		{Name: "409", Class: transient, answer: refuse(409, ``)},
 		{Name: "424", Class: transient, answer: refuse(424, `{"error":"backend"}`)},
 		{Name: "500", Class: transient, answer: refuse(500, `{"error":{"message":"internal"}}`)},
+		{Name: "500, took too long", Class: transient, answer: refuse(500, `{"error":"the request took too long"}`)},
+		{Name: "no embedding model", Class: connector.ClassUnsupported, answer: refuse(400, `{"error":"this model does not support embeddings"}`)},
 		{Name: "502 with a web page", Class: transient, answer: refuse(502, `<html><body>Bad Gateway KEY</body></html>`)},
 		{Name: "529", Class: transient, answer: refuse(529, ``)},
 		{Name: "redirect", Class: connector.ClassUnsupported, Message: []string{"set base_url"}, answer: func(s *Server, w http.ResponseWriter, r *http.Request) {
@@ -112,10 +114,10 @@ func broken() []Fault {
 		{Name: "another shape", Class: connector.ClassUnsupported, answer: refuse(200, `["no","object"]`)},
 		{Name: "an error with status 200", Class: connector.ClassTransient, answer: refuse(200, `{"error":{"message":"overloaded"}}`)},
 		{Name: "huge", Class: connector.ClassUnsupported, Message: []string{"more than"}, bytes: func(_ http.ResponseWriter, body []byte) []byte {
-			return append(bytes.Repeat([]byte(" "), 64<<20), body...)
+			return append(bytes.Repeat([]byte(" "), 8<<20), body...)
 		}},
 		{Name: "a bomb", Class: connector.ClassUnsupported, bytes: func(w http.ResponseWriter, body []byte) []byte {
-			return squeeze(w, append(bytes.Repeat([]byte(" "), 64<<20), body...))
+			return squeeze(w, append(bytes.Repeat([]byte(" "), 8<<20), body...))
 		}},
 		{Name: "gzip", bytes: squeeze},
 	}

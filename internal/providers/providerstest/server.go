@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 // Key is what the server takes; it is long enough to be recognised in parts.
@@ -62,12 +65,15 @@ type Server struct {
 	other  int
 	fault  *Fault
 	faulty int
+	storm  []Fault
+	every  int
+	served map[string]int
 }
 
 // Start runs a server until the test ends.
 func Start(t *testing.T, wire Wire) *Server {
 	t.Helper()
-	s := &Server{wire: wire}
+	s := &Server{wire: wire, served: map[string]int{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.Other = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		s.mu.Lock()
@@ -87,6 +93,45 @@ func (s *Server) Fail(f *Fault, answers int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault, s.faulty = f, answers
+}
+
+// Storm spoils every n-th answer from now on, by each of the faults in turn.
+func (s *Server) Storm(n int, faults []Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.storm, s.every = faults, n
+}
+
+// Served is how often each text was given its vector in an answer that was not spoilt for it: what a service bills.
+func (s *Server) Served() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.served)
+}
+
+// take notes a request and gives the fault that its answer has.
+func (s *Server) take(c Call) *Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, c)
+	fault := s.fault
+	if s.faulty--; s.faulty <= 0 {
+		s.fault = nil
+	}
+	if n := len(s.calls); fault == nil && s.every > 0 && n%s.every == 0 {
+		fault = &s.storm[n/s.every%len(s.storm)]
+	}
+	if fault != nil && fault.spoil != nil && len(c.Texts) <= Spoilt {
+		fault = nil // there is no such text
+	}
+	if fault == nil || fault.Class == connector.ClassUnknown || fault.Item {
+		for i, text := range c.Texts {
+			if fault == nil || !fault.Item || i != Spoilt {
+				s.served[text]++
+			}
+		}
+	}
+	return fault
 }
 
 // Calls are the requests so far, refused ones included.
@@ -129,13 +174,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	call, err := s.wire.Read(raw)
-	s.mu.Lock()
-	s.calls = append(s.calls, call)
-	fault := s.fault
-	if s.faulty--; s.faulty <= 0 {
-		s.fault = nil
-	}
-	s.mu.Unlock()
+	fault := s.take(call)
 	switch {
 	case r.Method != http.MethodPost || r.URL.Path != s.wire.Base+s.wire.Below:
 		http.Error(w, "no such path: "+r.URL.Path, http.StatusTeapot)
