@@ -142,9 +142,19 @@ func (e *Encoder) weigh(s *scratch, out []float32, outStride int, vals []float32
 // packKeys arranges n keys of d values as the panels of 16 columns that Multiply wants, the last one filled with zeros.
 func packKeys(dst, keys []float32, stride, n, d int) {
 	clear(dst[n/16*16*d:])
-	for i := range n {
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		a, b := keys[i*stride:][:d], keys[(i+1)*stride:][:d]
+		c, e := keys[(i+2)*stride:][:d], keys[(i+3)*stride:][:d]
 		to := dst[i/16*16*d+i%16:]
-		for j, v := range keys[i*stride : i*stride+d] {
+		for j, v := range a {
+			four := (*[4]float32)(to[j*16:])
+			four[0], four[1], four[2], four[3] = v, b[j], c[j], e[j]
+		}
+	}
+	for ; i < n; i++ {
+		to := dst[i/16*16*d+i%16:]
+		for j, v := range keys[i*stride:][:d] {
 			to[j*16] = v
 		}
 	}
