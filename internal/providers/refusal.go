@@ -27,18 +27,14 @@ func (c *client) refusal(resp *http.Response, body []byte) error {
 	p := parse(body)
 	status := resp.StatusCode
 	class := classify(status, p)
+	if status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+		class = connector.ClassThrottled
+	}
 	wait := time.Duration(0)
-	if class == connector.ClassThrottled || class == connector.ClassTransient {
-		wait = RetryAfter(resp.Header, time.Now())
-		if wait == 0 {
+	if class == connector.ClassThrottled {
+		if wait = RetryAfter(resp.Header, time.Now()); wait == 0 {
 			wait = min(longestWait, p.wait)
 		}
-		if status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
-			class = connector.ClassThrottled
-		}
-	}
-	if class != connector.ClassThrottled {
-		wait = 0
 	}
 	text := fmt.Sprintf("%s: HTTP %d", c.spec.Provider, status)
 	if status/100 == 3 {

@@ -119,6 +119,11 @@ func broken() []Fault {
 		{Name: "a bomb", Class: connector.ClassUnsupported, bytes: func(w http.ResponseWriter, body []byte) []byte {
 			return squeeze(w, append(bytes.Repeat([]byte(" "), 8<<20), body...))
 		}},
+		{Name: "endless", Class: connector.ClassUnsupported, answer: func(_ *Server, w http.ResponseWriter, _ *http.Request) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(bytes.Repeat([]byte(" "), 1<<16))
+			}
+		}},
 		{Name: "gzip", bytes: squeeze},
 	}
 }

@@ -1,9 +1,12 @@
 package providerstest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +36,7 @@ func Run(t *testing.T, wire Wire, opts Options, open func(t *testing.T, c provid
 	t.Run("server", func(t *testing.T) {
 		server := Start(t, wire)
 		t.Run("calls", func(t *testing.T) { calls(t, server, opts, open) })
+		t.Run("cancel in the middle", func(t *testing.T) { interrupted(t, server, open(t, server.Config(opts.Model))) })
 		for _, f := range Faults() {
 			if f.Indexed && !wire.Indexed {
 				continue
@@ -66,6 +70,28 @@ func closing(t *testing.T, e connector.Embedder) {
 	t.Helper()
 	if err := e.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// interrupted cancels a request that the server has.
+func interrupted(t *testing.T, server *Server, e connector.Embedder) {
+	defer closing(t, e)
+	asked := len(server.Calls())
+	server.Fail(&Fault{answer: func(_ *Server, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() {
+		for len(server.Calls()) == asked && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	_, err := e.Embed(ctx, texts())
+	cancel()
+	group.Wait()
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
 	}
 }
 
@@ -107,7 +133,7 @@ func meet(t *testing.T, server *Server, f Fault, e connector.Embedder, opts Opti
 		}
 	}
 	var ce *connector.Error
-	if f.Wait > 0 && (!errors.As(err, &ce) || ce.RetryAfter != f.Wait) {
+	if errors.As(err, &ce); ce != nil && ce.RetryAfter != f.Wait || ce == nil && f.Wait > 0 {
 		t.Errorf("%v: want to wait %v", err, f.Wait)
 	}
 	if f.Item || err == nil {
