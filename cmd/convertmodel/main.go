@@ -43,7 +43,7 @@ func convert(o options, report io.Writer) error {
 	if o.in == "" || o.out == "" {
 		return errors.New("name the weights with -in and the file to write with -out")
 	}
-	m, err := read(o.in)
+	m, err := modelfile.Load(o.in)
 	if err != nil {
 		return err
 	}
@@ -72,21 +72,6 @@ func convert(o options, report io.Writer) error {
 		_, err = fmt.Fprintf(report, "%s: %d bytes, %d of %d pieces\n", o.out, size, len(m.Vocabulary.Pieces), before)
 	}
 	return err
-}
-
-func read(path string) (*modelfile.Model, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return modelfile.ReadFolder(path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return modelfile.Read(data)
 }
 
 // write writes beside the file and renames, so that a file is whole or not there.

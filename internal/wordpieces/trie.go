@@ -36,16 +36,27 @@ func newTrie(entries []entry) *trie {
 		slices.SortFunc(entries, order)
 	}
 	t := &trie{}
-	size := 256
-	for _, e := range entries {
-		size += len(e.key) / 2 // about the nodes that pieces do not share
-	}
-	t.grow(size)
+	n := nodes(entries)
+	t.cells = make([]cell, 0, n+n/16+1024) // some cells between nodes of many children stay free
+	t.grow(256)
 	t.cells[0].parent = 0
 	t.free, t.wide = 1, 1
 	t.build(0, entries, 0, make([]byte, 0, 256*8))
-	t.cells = slices.Clip(t.cells)
 	return t
+}
+
+// nodes counts the nodes that sorted entries need.
+func nodes(entries []entry) int {
+	n, last := 1, ""
+	for _, e := range entries {
+		shared := 0
+		for shared < min(len(last), len(e.key)) && last[shared] == e.key[shared] {
+			shared++
+		}
+		n += len(e.key) - shared
+		last = e.key
+	}
+	return n
 }
 
 func (t *trie) grow(to int) {
