@@ -20,9 +20,9 @@ import (
 )
 
 type options struct {
-	in, out, scripts string
-	q8               bool
-	limit            float64
+	in, out, scripts, notice string
+	q8                       bool
+	limit                    float64
 }
 
 func main() {
@@ -30,6 +30,7 @@ func main() {
 	flag.StringVar(&o.in, "in", "", "the weights: a file or a folder")
 	flag.StringVar(&o.out, "out", "", "the file to write")
 	flag.StringVar(&o.scripts, "scripts", "", "scripts to keep, by their Unicode names, with commas; all if empty")
+	flag.StringVar(&o.notice, "notice", "", "a file with the licences of the weights, which goes into the model")
 	flag.BoolVar(&o.q8, "q8", false, "store matrices in 8 bits")
 	flag.Float64Var(&o.limit, "limit", 0, "the greatest size of the file in MB (10^6 bytes)")
 	flag.Parse()
@@ -66,6 +67,13 @@ func convert(o options, report io.Writer) error {
 		if m, err = m.Quantize(); err != nil {
 			return err
 		}
+	}
+	if o.notice != "" {
+		text, err := os.ReadFile(o.notice)
+		if err != nil {
+			return err
+		}
+		m.Config.Notice = string(text)
 	}
 	size, err := write(m, o.out)
 	if err == nil {

@@ -22,7 +22,11 @@ func TestConvert(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "model.kbm")
 		var report bytes.Buffer
-		if err := convert(options{in: models.Path(t, c.in), out: out, scripts: c.scripts, q8: c.q8}, &report); err != nil {
+		notice := filepath.Join(t.TempDir(), "LICENSE")
+		if err := os.WriteFile(notice, []byte("as you like"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := convert(options{in: models.Path(t, c.in), out: out, scripts: c.scripts, q8: c.q8, notice: notice}, &report); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(out)
@@ -33,7 +37,7 @@ func TestConvert(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(m.Vocabulary.Pieces); n != c.least || len(data) > c.most || m.Check() != nil || !strings.Contains(report.String(), "pieces") {
+		if n := len(m.Vocabulary.Pieces); n != c.least || len(data) > c.most || m.Check() != nil || m.Config.Notice != "as you like" || !strings.Contains(report.String(), "pieces") {
 			t.Errorf("%d pieces, %d bytes, %v, %q", n, len(data), m.Check(), report.String())
 		}
 	}

