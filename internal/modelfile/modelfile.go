@@ -21,7 +21,7 @@ type Model struct {
 
 // Config is how a model's weights are used: an encoder of BERT's architecture, whose vectors of tokens are pooled to one.
 type Config struct {
-	// Name and Version identify the model; Version changes whenever the weights or the vocabulary do.
+	// Name and Version are what people call the model. What tells its vectors from others is [Model.Fingerprint].
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// Notice holds the licences of the weights.

@@ -68,3 +68,36 @@ func TestPrune(t *testing.T) {
 		t.Error("nothing fits in 1000 bytes")
 	}
 }
+
+func TestFingerprint(t *testing.T) {
+	m := small()
+	want, err := m.Fingerprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Parse(written(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back.Config.Notice = "another"
+	if got, err := back.Fingerprint(); err != nil || got != want || len(got) != 16 {
+		t.Errorf("%q, %v: want %q", got, err, want)
+	}
+	seen := map[string]bool{want: true}
+	for i, change := range []func(*Model){
+		func(m *Model) { m.Config.Pooling = "cls" },
+		func(m *Model) { m.Config.QueryPrefix = "q: " },
+		func(m *Model) { m.Vocabulary.Scores[5]-- },
+		func(m *Model) { m.Vocabulary.Pieces[5] = "文中" },
+		func(m *Model) { m.Vocabulary.End = 1 },
+		func(m *Model) { m.Tensors[3].Data[0] ^= 1 },
+	} {
+		m := small()
+		change(m)
+		got, err := m.Fingerprint()
+		if err != nil || seen[got] {
+			t.Errorf("change %d: %q, %v", i, got, err)
+		}
+		seen[got] = true
+	}
+}
