@@ -19,12 +19,17 @@ const (
 	Generic Engine = iota
 	// AVX2 is amd64 assembly for AVX2 with FMA.
 	AVX2
+	// NEON is arm64 assembly with the dot product instructions of ARMv8.2, for floats and 4-bit weights; the rest is plain Go.
+	NEON
 )
 
 // String is the engine's name.
 func (e Engine) String() string {
-	if e == AVX2 {
+	switch e {
+	case AVX2:
 		return "avx2"
+	case NEON:
+		return "neon"
 	}
 	return "generic"
 }

@@ -31,10 +31,14 @@ func (l *linear32) Apply(e Engine, dst []float32, dstStride int, x []float32, xS
 // apart. C has PadRows(rows) rows, cStride apart; so has A, whose rows beyond rows may hold anything, or else be missing.
 func (e Engine) Multiply(c []float32, cStride int, a []float32, aStride int, b []float32, bStride int, bias []float32, rows, k int) {
 	for r := 0; r < rows; r += rows16 {
-		if left := len(a) - r*aStride; e == AVX2 && left >= (rows16-1)*aStride+k {
+		if left := len(a) - r*aStride; e != Generic && left >= (rows16-1)*aStride+k {
 			_ = c[(r+rows16-1)*cStride+panel-1]
 			_ = b[(k-1)*bStride+panel-1]
-			tile32AVX2(&c[r*cStride], cStride, &a[r*aStride], aStride, &b[0], bStride, k, &bias[:panel][0])
+			if e == AVX2 {
+				tile32AVX2(&c[r*cStride], cStride, &a[r*aStride], aStride, &b[0], bStride, k, &bias[:panel][0])
+			} else {
+				tile32NEON(&c[r*cStride], cStride, &a[r*aStride], aStride, &b[0], bStride, k, &bias[:panel][0])
+			}
 			continue
 		}
 		tile32(c[r*cStride:], cStride, a[r*aStride:], aStride, b, bStride, min(rows-r, rows16), k, bias)

@@ -56,9 +56,12 @@ func (l *linear4) Apply(e Engine, dst []float32, dstStride int, x []float32, xSt
 		bias := l.bias[p : p+panel]
 		for r := 0; r < rows; r += rows4 {
 			c, a, sa := dst[r*dstStride+p:], q[r*l.k:(r+rows4)*l.k], scale[r*blocks:(r+rows4)*blocks]
-			if e == AVX2 {
+			switch e {
+			case AVX2:
 				tile4AVX2(&c[0], dstStride, &a[0], l.k, &sa[0], &w[0], &start[0], &sw[0], blocks, &bias[0])
-			} else {
+			case NEON:
+				tile4NEON(&c[0], dstStride, &a[0], l.k, &sa[0], &w[0], &sw[0], blocks, &bias[0])
+			default:
 				tile4(c, dstStride, a, l.k, sa, w, start, sw, blocks, min(rows-r, rows4), bias)
 			}
 		}

@@ -29,12 +29,12 @@ def main():
     out = []
     for i, part in enumerate(PARTS):
         text = ""
-        for j in range(12):
+        for j in range(9):
             ids = numpy.array([tokenizer.encode(text + part).ids], dtype=numpy.int64)
             feed = {k.name: {"input_ids": ids, "attention_mask": numpy.ones_like(ids)}.get(k.name, numpy.zeros_like(ids)) for k in session.get_inputs()}
             v = session.run(None, feed)[0][0].mean(axis=0)
             out.append({"ids": ids[0].tolist(), "vector": (v / numpy.linalg.norm(v)).tolist()})
-            text += PARTS[(i * 3 + j * 5) % len(PARTS)] * (1 + j // 4) + " "
+            text += PARTS[(i * 3 + j * 5) % len(PARTS)] + " "
     with open(os.path.join(folder, "minilm-reference.json"), "w") as f:
         json.dump(out, f)
     print(f"{len(out)} texts of {min(len(o['ids']) for o in out)} to {max(len(o['ids']) for o in out)} tokens")
