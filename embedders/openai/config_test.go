@@ -256,3 +256,20 @@ func TestCompatible(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
+
+// A question whose vector is all zero is an error by itself, not that of a batch.
+func TestZeroQuestion(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[0,0]}]}`)
+	}))
+	defer server.Close()
+	e, err := Open(t.Context(), Config{Config: providers.Config{BaseURL: server.URL, Model: "m", Dimensions: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	var be *connector.BatchError
+	if v, err := e.EmbedQuery(t.Context(), "a"); v != nil || connector.ClassOf(err) != connector.ClassInvalid || errors.As(err, &be) {
+		t.Errorf("%v, %v", v, err)
+	}
+}
