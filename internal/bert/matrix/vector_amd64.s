@@ -17,11 +17,7 @@ DATA consts<>+52(SB)/4, $0x3f3504f3  // 1/√2
 DATA consts<>+56(SB)/4, $4.0
 DATA consts<>+60(SB)/4, $-4.0
 DATA consts<>+64(SB)/4, $0.5
-DATA consts<>+68(SB)/4, $127.0
-DATA consts<>+72(SB)/4, $0x3c010204  // 1/127
-DATA consts<>+76(SB)/4, $1e-30
-DATA consts<>+80(SB)/4, $0x80808080
-GLOBL consts<>(SB), RODATA, $84
+GLOBL consts<>(SB), RODATA, $68
 
 DATA erf<>+0(SB)/4, $-2.72614225801306e-10
 DATA erf<>+4(SB)/4, $2.77068142495902e-08
@@ -36,13 +32,6 @@ DATA erf<>+36(SB)/4, $-1.68282697438203e-03
 DATA erf<>+40(SB)/4, $-7.37332916720468e-03
 DATA erf<>+44(SB)/4, $-1.42647390514189e-02
 GLOBL erf<>(SB), RODATA, $48
-
-// The order that undoes how packing interleaves the halves of registers.
-DATA order<>+0(SB)/8, $0x0000000400000000
-DATA order<>+8(SB)/8, $0x0000000500000001
-DATA order<>+16(SB)/8, $0x0000000600000002
-DATA order<>+24(SB)/8, $0x0000000700000003
-GLOBL order<>(SB), RODATA, $32
 
 // Y0 to one float in X0; uses X1.
 #define ACROSS(OP) \
@@ -260,83 +249,6 @@ loop:
 	ADDQ $32, SI
 	ADDQ $32, DX
 	SUBQ $8, CX
-	JNZ loop
-	VZEROUPPER
-	RET
-
-// func quantise16AVX2(dst *int16, x *float32, n int, f float32)
-TEXT ·quantise16AVX2(SB), NOSPLIT, $0-28
-	MOVQ dst+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS f+24(FP), Y2
-
-loop:
-	VMULPS (SI), Y2, Y0
-	VMULPS 32(SI), Y2, Y1
-	VCVTPS2DQ Y0, Y0
-	VCVTPS2DQ Y1, Y1
-	VPACKSSDW Y1, Y0, Y0
-	VPERMQ $0xd8, Y0, Y0
-	VMOVDQU Y0, (DI)
-	ADDQ $64, SI
-	ADDQ $32, DI
-	SUBQ $16, CX
-	JNZ loop
-	VZEROUPPER
-	RET
-
-// func quantise8AVX2(dst *uint8, scale, x *float32, blocks int)
-TEXT ·quantise8AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), DI
-	MOVQ scale+8(FP), DX
-	MOVQ x+16(FP), SI
-	MOVQ blocks+24(FP), CX
-	VBROADCASTSS consts<>+48(SB), Y15
-	VBROADCASTSS consts<>+68(SB), Y14
-	VMOVSS consts<>+72(SB), X13
-	VMOVSS consts<>+76(SB), X12
-	VPBROADCASTD consts<>+80(SB), Y11
-	VMOVDQU order<>(SB), Y10
-
-loop:
-	VMOVUPS (SI), Y2
-	VMOVUPS 32(SI), Y3
-	VMOVUPS 64(SI), Y4
-	VMOVUPS 96(SI), Y5
-	VANDPS Y15, Y2, Y0
-	VANDPS Y15, Y3, Y1
-	VMAXPS Y1, Y0, Y0
-	VANDPS Y15, Y4, Y1
-	VMAXPS Y1, Y0, Y0
-	VANDPS Y15, Y5, Y1
-	VMAXPS Y1, Y0, Y0
-	ACROSS(VMAXPS)
-	VMULSS X13, X0, X1
-	VMOVSS X1, (DX)
-	// 127/top, or 0 if top < tiny
-	VDIVSS X0, X14, X1
-	VCMPSS $5, X12, X0, X0
-	VANDPS X0, X1, X0
-	VBROADCASTSS X0, Y0
-	VMULPS Y0, Y2, Y2
-	VMULPS Y0, Y3, Y3
-	VMULPS Y0, Y4, Y4
-	VMULPS Y0, Y5, Y5
-	VCVTPS2DQ Y2, Y2
-	VCVTPS2DQ Y3, Y3
-	VCVTPS2DQ Y4, Y4
-	VCVTPS2DQ Y5, Y5
-	VPACKSSDW Y3, Y2, Y2
-	VPACKSSDW Y5, Y4, Y4
-	VPACKSSWB Y4, Y2, Y2
-	VPERMD Y2, Y10, Y2
-	VPXOR Y11, Y2, Y2
-	VMOVDQU Y2, (DI)
-	ADDQ $128, SI
-	ADDQ $32, DI
-	ADDQ $4, DX
-	DECQ CX
 	JNZ loop
 	VZEROUPPER
 	RET
