@@ -5,7 +5,13 @@ import (
 	"errors"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/embedders/cohere"
+	"github.com/kbsync/kbsync/embedders/gemini"
+	"github.com/kbsync/kbsync/embedders/jina"
 	"github.com/kbsync/kbsync/embedders/lexical"
+	"github.com/kbsync/kbsync/embedders/ollama"
+	"github.com/kbsync/kbsync/embedders/openai"
+	"github.com/kbsync/kbsync/embedders/voyage"
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/html"
@@ -64,6 +70,12 @@ func Registry() (*connector.Registry, error) {
 		),
 		add(&reg.Embedders,
 			lexical.Plugin(),
+			openai.Plugin(),
+			ollama.Plugin(),
+			cohere.Plugin(),
+			voyage.Plugin(),
+			jina.Plugin(),
+			gemini.Plugin(),
 		),
 		add(&reg.Sinks,
 			sqlite.Plugin(),

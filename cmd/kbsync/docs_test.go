@@ -13,14 +13,22 @@ import (
 // generated is a part of a page that is made from the code: <!-- keys: qdrant --> … <!-- end -->, or mapping in place of keys.
 var generated = regexp.MustCompile(`(?s)(<!-- (keys|mapping): (\w+) -->\n).*?(<!-- end -->)`)
 
-// TestPluginPages compares the tables of keys and of mappings in the page of each source and sink with the code; -update writes
-// them. Every source and every sink has a page.
+// TestPluginPages compares the tables of keys and of mappings in the page of each source, embedder and sink with the code; -update
+// writes them. Each of them has a page.
 func TestPluginPages(t *testing.T) {
 	reg := registry(t)
 	for _, kind := range reg.Sources.Kinds() {
 		plugin, _ := reg.Sources.Get(kind)
 		t.Run("sources/"+kind, func(t *testing.T) {
 			checkPage(t, "sources", kind, map[string]func([]byte) string{
+				"keys": func([]byte) string { return config.KeyTable(plugin.Config()) },
+			})
+		})
+	}
+	for _, kind := range reg.Embedders.Kinds() {
+		plugin, _ := reg.Embedders.Get(kind)
+		t.Run("embedders/"+kind, func(t *testing.T) {
+			checkPage(t, "embedders", kind, map[string]func([]byte) string{
 				"keys": func([]byte) string { return config.KeyTable(plugin.Config()) },
 			})
 		})

@@ -48,8 +48,9 @@ func typeWords(f field) string {
 		return "list"
 	case reflect.Map, reflect.Struct:
 		return "map"
-	case reflect.Pointer:
-		return "optional"
+	case reflect.Pointer: // nil is a value of its own: "not given"
+		f.typ = f.typ.Elem()
+		return typeWords(f)
 	}
 	return "number"
 }

@@ -67,14 +67,14 @@ embedder:
 	if m.QueryPrefix != "" || m.DocumentPrefix != "passage: " || m.MaxItems != 16 || m.MaxTokens >= 4000 || m.Dimensions != 384 || !m.Normalized {
 		t.Errorf("%+v", m)
 	}
-	if s := e.Settings(); s != (providers.Settings{RequestsPerMinute: 500, TokensPerMinute: 100000, Budget: 2.5}) {
-		t.Errorf("%+v", s)
+	if m.RequestsPerMinute != 500 || m.TokensPerMinute != 100000 || m.Budget != 2.5 {
+		t.Errorf("%+v", m)
 	}
 	shown, err := f.Show()
 	if err != nil || strings.Contains(string(shown), "topsecret") {
 		t.Errorf("shown: %s, %v", shown, err)
 	}
-	if table := config.KeyTable(Plugin().Config()); !strings.Contains(table, "| `query_prefix` | optional |") || !strings.Contains(table, "| `api_key` | secret |") {
+	if table := config.KeyTable(Plugin().Config()); !strings.Contains(table, "| `query_prefix` | string |") || !strings.Contains(table, "| `api_key` | secret |") {
 		t.Error(table)
 	}
 	if _, err := config.Schema(registry(t)); err != nil {

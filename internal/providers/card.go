@@ -72,6 +72,7 @@ func (s *Spec) model() (connector.Model, error) {
 		DocumentPrefix: prefix(c.DocumentPrefix, card.DocumentPrefix), QueryPrefix: prefix(c.QueryPrefix, card.QueryPrefix),
 		Normalized: card.Normalized || c.Normalize,
 		MaxItems:   card.MaxItems, MaxTokens: card.MaxTokens, MaxInputTokens: card.MaxInputTokens,
+		RequestsPerMinute: c.RequestsPerMinute, TokensPerMinute: c.TokensPerMinute, Budget: c.Budget,
 		PricePerMillion: card.Price,
 	}
 	if card.Price > 0 {

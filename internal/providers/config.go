@@ -37,20 +37,6 @@ type Config struct {
 	Budget            float64                     `yaml:"budget" doc:"stop before a sync has spent more than this on embeddings, in the currency of the model's price; 0: no limit"`
 }
 
-// Settings are the keys that the engine acts on and that are no part of the model.
-type Settings struct {
-	// RequestsPerMinute and TokensPerMinute pace all workers together; 0 means no limit.
-	RequestsPerMinute int
-	TokensPerMinute   int
-	// Budget is the most that a sync may spend, in the currency of the model's price; 0 means no limit.
-	Budget float64
-}
-
-// Settings gives the keys that the engine acts on.
-func (c *Config) Settings() Settings {
-	return Settings{RequestsPerMinute: c.RequestsPerMinute, TokensPerMinute: c.TokensPerMinute, Budget: c.Budget}
-}
-
 // Check validates the common keys and fills those that are empty. base is the address where none is configured; keyName is the
 // environment variable that the error for a missing key names, empty where the service works without one.
 func (c *Config) Check(base, keyName string) error {

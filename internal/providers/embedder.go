@@ -117,9 +117,6 @@ func Open(ctx context.Context, s Spec) (*Embedder, error) {
 // Model implements [connector.Embedder].
 func (e *Embedder) Model() connector.Model { return e.model }
 
-// Settings are the keys that the engine acts on.
-func (e *Embedder) Settings() Settings { return e.spec.Config.Settings() }
-
 // Usage is what was asked for so far.
 func (e *Embedder) Usage() Usage { return Usage{Requests: e.requests.Load(), Tokens: e.tokens.Load()} }
 

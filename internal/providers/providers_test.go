@@ -36,8 +36,9 @@ func TestCheck(t *testing.T) {
 	if err := c.Check("https://example.com/v1", "SOME_KEY"); err != nil || c.Timeout != DefaultTimeout {
 		t.Errorf("a gateway without a key: %v, timeout %v", err, c.Timeout)
 	}
-	if c.Settings() != (Settings{TokensPerMinute: 3, Budget: 1.5}) {
-		t.Errorf("settings %+v", c.Settings())
+	m, err := (&Spec{Provider: "p", Config: c}).model()
+	if err != nil || m.TokensPerMinute != 3 || m.Budget != 1.5 {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
 
