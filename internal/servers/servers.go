@@ -6,6 +6,7 @@ package servers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -121,8 +122,32 @@ func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 // Stop asks the server to end and waits.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
-// Pause and Continue stop and wake the process: it holds connections and answers nothing.
-func (s *Server) Pause() { _ = syscall.Kill(s.pid, syscall.SIGSTOP) }
+// Pause and Continue stop and wake the process: it holds connections and answers nothing. A thread that is at work when the signal
+// comes may answer a request more, so Pause waits until all of them stand still.
+func (s *Server) Pause() {
+	_ = syscall.Kill(s.pid, syscall.SIGSTOP)
+	for range 200 {
+		if stopped(s.pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// stopped says whether every thread of a process is stopped, as far as the system tells.
+func stopped(pid int) bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(stats) == 0 {
+		return true // no such system
+	}
+	for _, name := range stats {
+		stat, err := os.ReadFile(name)
+		if _, state, ok := strings.Cut(string(stat), ") "); err == nil && ok && !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
+}
 
 // Continue wakes what Pause stopped.
 func (s *Server) Continue() { _ = syscall.Kill(s.pid, syscall.SIGCONT) }
