@@ -356,7 +356,8 @@ func TestCredentialsThatRunOut(t *testing.T) {
 			if pipeline.ExitCode(err) != pipeline.ExitUnreachable || !strings.Contains(err.Error(), "ExpiredToken") || !strings.Contains(err.Error(), "credentials") {
 				t.Fatalf("exit %d: %v", pipeline.ExitCode(err), err)
 			}
-			if res.Documents.Failed != 0 || len(res.Errors) != 1 || res.Documents.Added < 8 {
+			// Of the eight before it, one may not have been opened yet by the other worker: then it is left for the next run.
+			if res.Documents.Failed != 0 || len(res.Errors) != 1 || res.Documents.Added < 7 {
 				t.Fatalf("%+v", res)
 			}
 			done := res.Documents.Added
