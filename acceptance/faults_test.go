@@ -352,6 +352,29 @@ func TestTwoRunsDoNotInterleave(t *testing.T) {
 }
 
 // TestDamagedLedger: a ledger that is no database is refused with what to do, and doing it loses nothing.
+// panics is a progress that fails as a plugin may.
+type panics struct{ pipeline.Progress }
+
+func (panics) Stage(string) { panic("a plugin's fault") }
+
+// TestPanicGivesTheLockBack: a service goes on after a run that panicked.
+func TestPanicGivesTheLockBack(t *testing.T) {
+	r := newRig(t, "", "")
+	r.write("a.txt", paragraphs("a", 3))
+	r.opts.Progress = panics{}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was lost")
+			}
+		}()
+		_, _ = r.trySync(pipeline.SyncOptions{})
+	}()
+	r.opts.Progress = nil
+	r.sync()
+	r.exact()
+}
+
 func TestDamagedLedger(t *testing.T) {
 	r := newRig(t, "", "sink: { sqlite: { path: ./kb.sqlite } }")
 	r.write("a.txt", paragraphs("a", 9))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -252,12 +251,11 @@ func (s *staged) sameFacts() bool {
 
 // metadataDigest names the metadata of a document; values that JSON has no form for are refused later.
 func metadataDigest(m map[string]any) string {
-	b, err := json.Marshal(m)
+	sum, err := jsonHash(m)
 	if err != nil {
 		return "?"
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
+	return sum[:16]
 }
 
 // cut runs parser and strategy.

@@ -56,7 +56,7 @@ func (p *pace) begin(ctx context.Context, tokens int) error {
 		err = p.tokens.WaitN(ctx, min(tokens, p.tokens.Burst()))
 	}
 	if err != nil {
-		p.end(nil)
+		p.end(err) // nothing was sent
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

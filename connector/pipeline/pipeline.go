@@ -96,10 +96,11 @@ func Open(ctx context.Context, file *config.File, reg *connector.Registry, opts 
 
 // env is what plugins get.
 func (p *Pipeline) env() connector.Env {
-	return envOf(p.file, p.log)
+	return Env(p.file, p.log)
 }
 
-func envOf(file *config.File, log *slog.Logger) connector.Env {
+// Env is what the plugins of a configuration get.
+func Env(file *config.File, log *slog.Logger) connector.Env {
 	return connector.Env{Name: file.Name, Dir: file.Dir, Cache: filepath.Join(filepath.Dir(LedgerPath(file)), "cache"), Log: log}
 }
 
@@ -242,10 +243,16 @@ func (p *Pipeline) concurrency() int {
 
 // digest hashes the JSON of its arguments.
 func digest(parts ...any) string {
-	b, err := json.Marshal(parts)
+	sum, err := jsonHash(parts)
 	if err != nil {
 		panic(fmt.Sprintf("pipeline: digest: %v", err)) // only plain data is hashed
 	}
+	return sum
+}
+
+// jsonHash is the SHA-256, in hexadecimal, of a value's JSON; an error where it has none.
+func jsonHash(v any) (string, error) {
+	b, err := json.Marshal(v)
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:]), err
 }

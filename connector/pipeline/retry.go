@@ -27,10 +27,10 @@ func (p *Pipeline) retry(ctx context.Context, what string, op func() error) erro
 			return struct{}{}, backoff.Permanent(last)
 		}
 		var ce *connector.Error
-		switch class := connector.ClassOf(last); {
-		case class == connector.ClassThrottled && errors.As(last, &ce) && ce.RetryAfter > 0:
+		switch {
+		case connector.ClassOf(last) == connector.ClassThrottled && errors.As(last, &ce) && ce.RetryAfter > 0:
 			return struct{}{}, &backoff.RetryAfterError{Duration: ce.RetryAfter}
-		case class == connector.ClassThrottled, class == connector.ClassTransient:
+		case passing(last):
 			return struct{}{}, last
 		}
 		return struct{}{}, backoff.Permanent(last)
@@ -51,13 +51,19 @@ func (p *Pipeline) retry(ctx context.Context, what string, op func() error) erro
 	if errors.As(err, &be) {
 		return err
 	}
-	switch connector.ClassOf(err) {
-	case connector.ClassTransient, connector.ClassThrottled:
+	switch {
+	case passing(err):
 		return &UnreachableError{fmt.Errorf("%s: gave up after %d tries: %w", what, tries, err)}
-	case connector.ClassDenied:
+	case connector.ClassOf(err) == connector.ClassDenied:
 		return &UnreachableError{fmt.Errorf("%s: %w", what, err)}
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// passing says whether an error may go away by itself.
+func passing(err error) bool {
+	class := connector.ClassOf(err)
+	return class == connector.ClassTransient || class == connector.ClassThrottled
 }
 
 // pause waits before single items are tried again: longer each time, with jitter.

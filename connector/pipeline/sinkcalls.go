@@ -161,12 +161,9 @@ func (w *writer) isolate(ctx context.Context, group []item, what string, call fu
 			if i < 0 || i >= len(group) {
 				return fmt.Errorf("%s: the sink named item %d of %d: %w", what, i, len(group), err)
 			}
-			switch connector.ClassOf(be.Items[i]) {
-			case connector.ClassTransient, connector.ClassThrottled:
-				if tries < w.p.file.Sync.Retries {
-					again = append(again, group[i])
-					continue
-				}
+			if passing(be.Items[i]) && tries < w.p.file.Sync.Retries {
+				again = append(again, group[i])
+				continue
 			}
 			w.reject(&group[i], be.Items[i])
 		}

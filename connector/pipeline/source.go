@@ -47,12 +47,6 @@ func (p *Pipeline) openSource(ctx context.Context, conf config.SourceConf) (*ope
 	return &openSource{name: conf.Name, source: src, caps: src.Capabilities()}, nil
 }
 
-// passing says whether an error may go away by itself.
-func passing(err error) bool {
-	class := connector.ClassOf(err)
-	return class == connector.ClassTransient || class == connector.ClassThrottled
-}
-
 // gone is why nothing more of the source can be read, or nil.
 func (s *openSource) gone() error {
 	s.mu.Lock()
@@ -85,7 +79,7 @@ func (p *Pipeline) changes(ctx context.Context, s *openSource) iter.Seq2[connect
 	return func(yield func(connector.Change, error) bool) {
 		resumer, resumes := s.source.(connector.Resumer)
 		listing := s.source.Changes(ctx)
-		for tries, any := 0, false; ; tries++ {
+		for tries, begun := 0, false; ; tries++ {
 			var broke error
 			for ch, err := range listing {
 				var doc *connector.DocError
@@ -93,7 +87,7 @@ func (p *Pipeline) changes(ctx context.Context, s *openSource) iter.Seq2[connect
 					broke = err
 					break
 				}
-				any, tries = true, 0
+				begun, tries = true, 0
 				if !yield(ch, err) {
 					return
 				}
@@ -101,7 +95,7 @@ func (p *Pipeline) changes(ctx context.Context, s *openSource) iter.Seq2[connect
 			if broke == nil {
 				return
 			}
-			if ctx.Err() != nil || !passing(broke) || any && !resumes || tries >= p.file.Sync.Retries {
+			if ctx.Err() != nil || !passing(broke) || begun && !resumes || tries >= p.file.Sync.Retries {
 				if tries > 0 && passing(broke) {
 					broke = fmt.Errorf("gave up after %d tries: %w", tries+1, broke)
 				}
@@ -113,7 +107,7 @@ func (p *Pipeline) changes(ctx context.Context, s *openSource) iter.Seq2[connect
 				yield(connector.Change{}, err)
 				return
 			}
-			if any {
+			if begun {
 				listing = resumer.Resume(ctx)
 			} else {
 				listing = s.source.Changes(ctx)

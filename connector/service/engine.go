@@ -55,26 +55,21 @@ func (y *syncer) check(ctx context.Context, file *config.File) (*pipeline.Status
 	return status, errors.Join(err, p.Close())
 }
 
-func (y *syncer) sync(ctx context.Context, file *config.File, progress pipeline.Progress) (pipeline.Result, *pipeline.Status, error) {
+func (y *syncer) sync(ctx context.Context, file *config.File, progress pipeline.Progress) (result pipeline.Result, status *pipeline.Status, err error) {
 	opts := y.opts
 	opts.Progress = progress
 	p, err := pipeline.Open(ctx, file, y.reg, opts)
 	if err != nil {
-		return pipeline.Result{}, nil, err
+		return result, nil, err
 	}
-	defer func() {
-		if v := recover(); v != nil { // what is open is closed, then it is the run's error
-			_ = p.Close()
-			panic(v)
-		}
-	}()
-	result, err := p.Sync(ctx, y.syncOpts)
+	defer func() { err = errors.Join(err, p.Close()) }() // also after a panic, which is the run's error
+	result, err = p.Sync(ctx, y.syncOpts)
 	// The status is for people and metrics: that it cannot be told is no failure of the run.
 	status, serr := p.Status(ctx)
 	if serr != nil {
 		status = nil
 	}
-	return result, status, errors.Join(err, p.Close())
+	return result, status, err
 }
 
 // guarded makes a panic an error.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	"github.com/kbsync/kbsync/connector/ledger"
 	"github.com/kbsync/kbsync/connector/pipeline"
 )
 
@@ -52,17 +50,11 @@ func (s *Service) loop(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case first && pipeline.ExitCode(err) == pipeline.ExitUsage, s.jammed(err):
+		case first && pipeline.ExitCode(err) == pipeline.ExitUsage:
 			return err
 		}
 		first = false
 	}
-}
-
-// jammed says that a run that panicked in this process left the lock behind: only the end of the process gives it back.
-func (s *Service) jammed(err error) bool {
-	var locked *ledger.LockedError
-	return errors.As(err, &locked) && locked.Holder.PID == os.Getpid() && s.metrics.panics.Load() > 0
 }
 
 // begin decides about the first run: at once if the last one is older than the last tick, did not end or did not end well, else

@@ -2,7 +2,6 @@ package service
 
 import (
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +19,6 @@ type metrics struct {
 	chunks     *prometheus.CounterVec
 	embeddings *prometheus.CounterVec
 	bytes      prometheus.Counter
-
-	panics atomic.Int64
 }
 
 func newMetrics(s *Service, pipelineName, version string) *metrics {

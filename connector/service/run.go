@@ -26,15 +26,10 @@ func (s *Service) run(ctx context.Context, why string) error {
 	s.log.Debug("run begins", "reason", why)
 	var result pipeline.Result
 	var status *pipeline.Status
-	returned := false
 	err := guarded(func() (err error) {
 		result, status, err = s.drive(ctx, p)
-		returned = true
 		return err
 	})
-	if !returned {
-		s.metrics.panics.Add(1)
-	}
 	s.settle(why, start, &result, status, err)
 	if s.opts.Ended != nil {
 		s.opts.Ended(result, err)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -29,7 +28,7 @@ func (s *Service) startWatching(ctx context.Context) *watchers {
 	if !s.opts.Watch {
 		return w
 	}
-	env := connector.Env{Name: s.file.Name, Dir: s.file.Dir, Cache: filepath.Join(filepath.Dir(pipeline.LedgerPath(s.file)), "cache"), Log: s.log}
+	env := pipeline.Env(s.file, s.log)
 	for _, conf := range s.file.Sources {
 		ready := make(chan struct{})
 		w.ready = append(w.ready, ready)
