@@ -109,13 +109,25 @@ func (a *app) report(err error) {
 		}
 		return
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
+	if several := joined(err); len(several) > 0 {
+		for _, e := range several {
 			a.report(e)
 		}
 		return
 	}
 	a.note("%s", err.Error())
+}
+
+// joined are the errors that errors.Join made err of, and nothing where err says more than they do.
+func joined(err error) []error {
+	j, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	if all := errors.Join(j.Unwrap()...); all == nil || all.Error() != err.Error() {
+		return nil
+	}
+	return j.Unwrap()
 }
 
 // note prints a line on stderr.

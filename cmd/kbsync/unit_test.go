@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,6 +28,17 @@ func TestFilters(t *testing.T) {
 	}
 	if _, err := parseFilters([]string{"page"}); err == nil {
 		t.Error("a filter without = was taken")
+	}
+}
+
+// TestReport: joined errors are lines of their own, and an error that wraps several keeps its own words.
+func TestReport(t *testing.T) {
+	one, two := errors.New("one"), errors.New("two")
+	var out strings.Builder
+	a := &app{err: &console{w: &out}}
+	a.report(errors.Join(one, fmt.Errorf("both of %w and %w", one, two)))
+	if want := "kbsync: one\nkbsync: both of one and two\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
 
