@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/go-enry/go-enry/v2"
 
@@ -38,7 +39,7 @@ type Type struct {
 }
 
 // Detect tells the type of the document at path. mediaTypeHint may be empty; it counts where the name says nothing, and
-// where it says HTML and the content does too: index.php of a web site is no program, and example.com no executable. head is the start of the content, empty if the document is.
+// where it says HTML and the content does too. head is the start of the content, empty if the document is.
 func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	head = head[:min(len(head), HeadSize)]
 	name := path.Base(docPath)
@@ -49,8 +50,14 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	if mt := sniff(head); mt != "" {
 		return skip(refine(mt, ext), "its first bytes")
 	}
-	if page(mediaTypeHint, head) {
-		return preset(kindHTML, "", "media type and content")
+	decoded := sync.OnceValues(func() (string, error) {
+		text, _, err := decode.All(bytes.NewReader(head), 0)
+		return text, err
+	})
+	if kindByMediaType[bare(mediaTypeHint)] == kindHTML && !decode.Binary(head) { // index.php of a web site is no program, and example.com no executable
+		if text, err := decoded(); err == nil && contentKind(text) == kindHTML {
+			return preset(kindHTML, "", "media type and content")
+		}
 	}
 	if mt, ok := skipByExtension[ext]; ok {
 		return skip(mt, "its extension "+ext)
@@ -58,7 +65,7 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	if decode.Binary(head) {
 		return skip("application/octet-stream", "binary content")
 	}
-	text, _, err := decode.All(bytes.NewReader(head), 0)
+	text, err := decoded()
 	if err != nil {
 		return skip("application/octet-stream", "its content: "+err.Error())
 	}
@@ -78,16 +85,6 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 		return preset(kind, "", "content")
 	}
 	return preset(kindText, "", "plain text")
-}
-
-// page says whether a document is an HTML page by its source's word and by its content.
-func page(hint string, head []byte) bool {
-	mt, _, _ := strings.Cut(strings.ToLower(hint), ";")
-	if mt = strings.TrimSpace(mt); kindByMediaType[mt] != kindHTML || decode.Binary(head) {
-		return false
-	}
-	text, _, err := decode.All(bytes.NewReader(head), 0)
-	return err == nil && contentKind(text) == kindHTML
 }
 
 // preset is the type of a kind of file.
@@ -154,9 +151,14 @@ func byLanguage(name, text string) (Type, bool) {
 	return t, true
 }
 
-func byHint(hint string) (Type, bool) {
+// bare is a media type without its parameters, in lower case.
+func bare(hint string) string {
 	mt, _, _ := strings.Cut(strings.ToLower(hint), ";")
-	mt = strings.TrimSpace(mt)
+	return strings.TrimSpace(mt)
+}
+
+func byHint(hint string) (Type, bool) {
+	mt := bare(hint)
 	if kind, ok := kindByMediaType[mt]; ok {
 		return preset(kind, "", "media type "+mt), true
 	}
