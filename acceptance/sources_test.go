@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -87,9 +86,14 @@ func s3Place(t *testing.T) store {
 	bucket := objectstest.NewS3Bucket(t, proxy.Addr, "corpus")
 	bucket.Put(t, "elsewhere.txt", []byte("outside the prefix"))
 	bucket.Put(t, prefix, nil) // a folder marker
+	return inBucket(bucket, fmt.Sprintf("s3: { bucket: corpus, prefix: %s, endpoint: %q, region: %s, access_key: %s, secret_key: %s }",
+		prefix, proxy.URL, objectstest.S3Region, objectstest.S3AccessKey, objectstest.S3SecretKey))
+}
+
+// inBucket is a store that is a bucket, listed by a source that takes the prefix off.
+func inBucket(bucket objectstest.Bucket, source string) store {
 	return store{
-		source: fmt.Sprintf("s3: { bucket: corpus, prefix: %s, endpoint: %q, region: %s, access_key: %s, secret_key: %s }",
-			prefix, proxy.URL, objectstest.S3Region, objectstest.S3AccessKey, objectstest.S3SecretKey),
+		source: source,
 		put:    func(t *testing.T, name string, content []byte) { bucket.Put(t, prefix+name, content) },
 		remove: func(t *testing.T, name string) { bucket.Delete(t, prefix+name) },
 		done:   func(*testing.T) {},
@@ -97,69 +101,14 @@ func s3Place(t *testing.T) store {
 }
 
 func gcsPlace(t *testing.T) store {
-	endpoint := "http://" + servers.Start(t, "fake-gcs").Addr
-	call := func(t *testing.T, method, where string, body []byte) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, endpoint+where, bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/octet-stream")
-		if strings.HasSuffix(where, "/b") {
-			req.Header.Set("Content-Type", "application/json")
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = res.Body.Close() }()
-		if res.StatusCode/100 != 2 {
-			t.Fatalf("%s %s: %s", method, where, res.Status)
-		}
-	}
-	call(t, http.MethodPost, "/storage/v1/b", []byte(`{"name":"corpus"}`))
-	return store{
-		source: fmt.Sprintf("gcs: { bucket: corpus, prefix: %s, endpoint: %q, anonymous: true }", prefix, endpoint),
-		put: func(t *testing.T, name string, content []byte) {
-			call(t, http.MethodPost, "/upload/storage/v1/b/corpus/o?uploadType=media&name="+url.QueryEscape(prefix+name), content)
-		},
-		remove: func(t *testing.T, name string) {
-			call(t, http.MethodDelete, "/storage/v1/b/corpus/o/"+url.PathEscape(prefix+name), nil)
-		},
-		done: func(*testing.T) {},
-	}
+	addr := servers.Start(t, "fake-gcs").Addr
+	return inBucket(objectstest.NewGCSBucket(t, addr, "corpus"), fmt.Sprintf("gcs: { bucket: corpus, prefix: %s, endpoint: %q, anonymous: true }", prefix, "http://"+addr))
 }
 
-// azuriteKey is the emulator's well-known one.
-const azuriteKey = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-
 func azblobPlace(t *testing.T) store {
-	endpoint := "http://" + servers.Start(t, "azurite").Addr + "/devstoreaccount1"
-	cred, err := azblob.NewSharedKeyCredential("devstoreaccount1", azuriteKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := azblob.NewClientWithSharedKeyCredential(endpoint, cred, nil)
-	if err == nil {
-		_, err = client.CreateContainer(t.Context(), "corpus", nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store{
-		source: fmt.Sprintf("azblob: { account: devstoreaccount1, container: corpus, prefix: %s, endpoint: %q, account_key: %q }", prefix, endpoint, azuriteKey),
-		put: func(t *testing.T, name string, content []byte) {
-			if _, err := client.UploadBuffer(t.Context(), "corpus", prefix+name, content, nil); err != nil {
-				t.Fatal(err)
-			}
-		},
-		remove: func(t *testing.T, name string) {
-			if _, err := client.DeleteBlob(t.Context(), "corpus", prefix+name, nil); err != nil {
-				t.Fatal(err)
-			}
-		},
-		done: func(*testing.T) {},
-	}
+	addr := servers.Start(t, "azurite").Addr
+	return inBucket(objectstest.NewAzureContainer(t, addr, "corpus"), fmt.Sprintf("azblob: { account: %s, container: corpus, prefix: %s, endpoint: %q, account_key: %q }",
+		objectstest.AzureAccount, prefix, "http://"+addr+"/"+objectstest.AzureAccount, objectstest.AzureKey))
 }
 
 // httpPlace is a site with a sitemap, whose pages have entity tags.
