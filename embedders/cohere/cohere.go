@@ -13,7 +13,6 @@ package cohere
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/providers"
@@ -38,14 +37,7 @@ func (c *Config) Validate() error {
 	if c.Model == "" {
 		c.Model = DefaultModel
 	}
-	if err := c.Check(DefaultBaseURL, "COHERE_API_KEY"); err != nil {
-		return fmt.Errorf("cohere: %w", err)
-	}
-	card := c.card()
-	if err := card.Allows(c.Dimensions); err != nil {
-		return fmt.Errorf("cohere: %w", err)
-	}
-	return nil
+	return c.Complete("cohere", DefaultBaseURL, "COHERE_API_KEY", c.card)
 }
 
 func (c *Config) card() providers.Card {

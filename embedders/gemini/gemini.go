@@ -14,7 +14,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -42,14 +41,7 @@ func (c *Config) Validate() error {
 		c.Model = DefaultModel
 	}
 	c.Model = strings.TrimPrefix(c.Model, "models/")
-	if err := c.Check(DefaultBaseURL, "GEMINI_API_KEY"); err != nil {
-		return fmt.Errorf("gemini: %w", err)
-	}
-	card := c.card()
-	if err := card.Allows(c.Dimensions); err != nil {
-		return fmt.Errorf("gemini: %w", err)
-	}
-	return nil
+	return c.Complete("gemini", DefaultBaseURL, "GEMINI_API_KEY", c.card)
 }
 
 func (c *Config) card() providers.Card {

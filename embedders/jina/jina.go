@@ -12,7 +12,6 @@ package jina
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/providers"
@@ -37,14 +36,7 @@ func (c *Config) Validate() error {
 	if c.Model == "" {
 		c.Model = DefaultModel
 	}
-	if err := c.Check(DefaultBaseURL, "JINA_API_KEY"); err != nil {
-		return fmt.Errorf("jina: %w", err)
-	}
-	card := c.card()
-	if err := card.Allows(c.Dimensions); err != nil {
-		return fmt.Errorf("jina: %w", err)
-	}
-	return nil
+	return c.Complete("jina", DefaultBaseURL, "JINA_API_KEY", c.card)
 }
 
 func (c *Config) card() providers.Card {

@@ -99,14 +99,7 @@ func (c *Config) Validate() error {
 	if c.BaseURL == "" && s.base == "" {
 		return fmt.Errorf("openai: base_url is not given: service %s has no address of its own", s.name)
 	}
-	if err := c.Check(s.base, s.key); err != nil {
-		return fmt.Errorf("openai: %w", err)
-	}
-	card := c.card(s)
-	if err := card.Allows(c.Dimensions); err != nil {
-		return fmt.Errorf("openai: %w", err)
-	}
-	return nil
+	return c.Complete("openai", s.base, s.key, func() providers.Card { return c.card(s) })
 }
 
 // card is that of the model, within the limits of the service.

@@ -49,14 +49,7 @@ func (c *Config) Validate() error {
 	if strings.HasPrefix(c.APIKey.Reveal(), "al-") {
 		base = MongoDBBaseURL
 	}
-	if err := c.Check(base, "VOYAGE_API_KEY"); err != nil {
-		return fmt.Errorf("voyage: %w", err)
-	}
-	card := c.card()
-	if err := card.Allows(c.Dimensions); err != nil {
-		return fmt.Errorf("voyage: %w", err)
-	}
-	return nil
+	return c.Complete("voyage", base, "VOYAGE_API_KEY", c.card)
 }
 
 func (c *Config) card() providers.Card {

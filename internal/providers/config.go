@@ -37,6 +37,20 @@ type Config struct {
 	Budget            float64                     `yaml:"budget" doc:"stop before a sync has spent more than this on embeddings, in the currency of the model's price; 0: no limit"`
 }
 
+// Complete checks the common keys and the size of the vectors, and fills the keys that are empty; base and keyName as in Check. The
+// errors name the provider. card is asked once the keys are filled.
+func (c *Config) Complete(provider, base, keyName string, card func() Card) error {
+	err := c.Check(base, keyName)
+	if err == nil {
+		model := card()
+		err = model.Allows(c.Dimensions)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", provider, err)
+	}
+	return nil
+}
+
 // Check validates the common keys and fills those that are empty. base is the address where none is configured; keyName is the
 // environment variable that the error for a missing key names, empty where the service works without one.
 func (c *Config) Check(base, keyName string) error {
