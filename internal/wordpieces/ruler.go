@@ -24,6 +24,9 @@ type ruler struct {
 	text   string
 	at     []int // where words begin
 	before []int // the pieces before them
+	// What stands before every range: a text of head pieces, and its last word tail, which a range may go on with.
+	head int
+	tail string
 }
 
 func newRuler(s splitter, text string) *ruler {
@@ -40,7 +43,7 @@ func (r *ruler) Count(i, j int) int {
 	p := sort.SearchInts(r.at, i) + 1
 	q := sort.SearchInts(r.at, j+1) - 1
 	if p >= q {
-		return r.s.Count(r.text[i:j])
+		return r.head + r.s.pieces(r.tail+r.text[i:j]) + r.s.Specials()
 	}
-	return r.s.pieces(r.text[i:r.at[p]]) + r.before[q] - r.before[p] + r.s.pieces(r.text[r.at[q]:j]) + r.s.Specials()
+	return r.head + r.s.pieces(r.tail+r.text[i:r.at[p]]) + r.before[q] - r.before[p] + r.s.pieces(r.text[r.at[q]:j]) + r.s.Specials()
 }
