@@ -18,6 +18,10 @@ type Model struct {
 	DocumentPrefix string
 	QueryPrefix    string
 	Normalized     bool
+	// Contextual models give a text a vector that depends on its neighbours: the texts of one Embed call are then consecutive chunks of ONE
+	// document, in order, and each vector depends on all of them and on its place. The engine forms such groups within the limits below,
+	// and addresses their vectors by the whole group. Part of the identity. Questions are embedded alone, by EmbedQuery.
+	Contextual bool
 	// Limits of one request; 0 means none. Tokens are counted by Counter.
 	MaxItems       int
 	MaxTokens      int
@@ -39,6 +43,9 @@ type Model struct {
 func (m Model) Identity() string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%q %q %q %d %q %q %t", m.Provider, m.Name, m.Version, m.Dimensions, m.DocumentPrefix, m.QueryPrefix, m.Normalized)
+	if m.Contextual {
+		_, _ = fmt.Fprint(h, " contextual") // nothing is added for other models: their identities are in use
+	}
 	return fmt.Sprintf("%s/%s@%s#%s", m.Provider, m.Name, m.Version, hex.EncodeToString(h.Sum(nil)[:8]))
 }
 
@@ -47,7 +54,7 @@ type Embedder interface {
 	Model() Model
 	// Embed returns one vector of Model().Dimensions finite values per text, in order. The engine keeps every request
 	// within the model's limits and sends no blank text. A *BatchError names the texts that were refused; vectors of the
-	// others are returned at their places.
+	// others are returned at their places (those of a contextual model are not used: their group lacks a text).
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	// EmbedQuery embeds a question: the same as Embed unless the model tells them apart.
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)

@@ -19,10 +19,10 @@ func (t *Target) CopyFrom(ctx context.Context, from *Target) error {
 				SELECT ?1, a.source, a.key, '', 0, 1, a.n + (SELECT max(n) FROM docs), a.doc, a.raw, '', a.chunks, a.modified, 0, a.facts, a.note
 				FROM docs a WHERE a.target=?2 AND NOT EXISTS (SELECT 1 FROM docs b WHERE b.target=?1 AND b.source=a.source AND b.key=a.key)`,
 			`UPDATE docs SET state=1, version='' WHERE target=?1 AND EXISTS (SELECT 1 FROM docs a WHERE a.target=?2 AND a.source=docs.source AND a.key=docs.key)`,
-			`INSERT INTO chunks(doc, id, idx, text, payload, state)
-				SELECT b.n, c.id, c.idx, c.text, c.payload, 1 FROM docs a JOIN chunks c ON c.doc=a.n
+			`INSERT INTO chunks(doc, id, idx, text, payload, state, vec)
+				SELECT b.n, c.id, c.idx, c.text, c.payload, 1, c.vec FROM docs a JOIN chunks c ON c.doc=a.n
 				JOIN docs b ON b.target=?1 AND b.source=a.source AND b.key=a.key WHERE a.target=?2 AND c.state=0
-				ON CONFLICT DO UPDATE SET idx=excluded.idx, text=excluded.text, state=CASE WHEN chunks.payload=excluded.payload THEN chunks.state ELSE 1 END, payload=excluded.payload`,
+				ON CONFLICT DO UPDATE SET idx=excluded.idx, text=excluded.text, state=CASE WHEN chunks.payload=excluded.payload THEN chunks.state ELSE 1 END, payload=excluded.payload, vec=excluded.vec`,
 		} {
 			if _, err := tx.ExecContext(ctx, q, t.id, from.id); err != nil {
 				return err
@@ -98,13 +98,14 @@ func (t *Target) ForgetChunks(ctx context.Context, from *Target, refs []Ref) err
 
 // Chunk finds one chunk.
 func (t *Target) Chunk(ctx context.Context, ref Ref) (c Chunk, ok bool, err error) {
-	var payload []byte
-	err = t.l.read.QueryRowContext(ctx, "SELECT idx, text, payload, state FROM chunks WHERE doc=? AND id=?", ref.Doc, ref.ID[:]).Scan(&c.Index, &c.Text, &payload, &c.State)
+	var payload, vec []byte
+	err = t.l.read.QueryRowContext(ctx, "SELECT idx, text, payload, state, vec FROM chunks WHERE doc=? AND id=?", ref.Doc, ref.ID[:]).Scan(&c.Index, &c.Text, &payload, &c.State, &vec)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Chunk{}, false, nil
 	}
 	c.ID = ref.ID
 	copy(c.Payload[:], payload)
+	copy(c.Vector[:], vec)
 	return c, err == nil, wrap(t.l.path, "chunk", err)
 }
 

@@ -29,9 +29,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// schemaVersion is raised when the tables change shape; an older ledger is refused with the advice to delete it, since
-// it can be rebuilt from the sink.
-const schemaVersion = 1
+// schemaVersion is raised when the tables change shape. Versions that upgrades knows are brought up to date where the ledger is opened
+// for writing; any other is refused with the advice to delete the file, since it can be rebuilt from the sink.
+const schemaVersion = 2
+
+// upgrades are the statements that lead from one version to the next.
+func upgrades() map[int]string {
+	return map[int]string{
+		1: "ALTER TABLE chunks ADD COLUMN vec BLOB NOT NULL DEFAULT X''",
+	}
+}
 
 const schema = `
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -46,6 +53,7 @@ CREATE TABLE docs(
 	PRIMARY KEY(target, source, key)) WITHOUT ROWID;
 CREATE TABLE chunks(
 	doc INTEGER NOT NULL, id BLOB NOT NULL, idx INTEGER NOT NULL, text INTEGER NOT NULL, payload BLOB NOT NULL, state INTEGER NOT NULL,
+	vec BLOB NOT NULL DEFAULT X'',
 	PRIMARY KEY(doc, id)) WITHOUT ROWID;
 CREATE TABLE models(id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
 CREATE TABLE texts(n INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text BLOB NOT NULL);
@@ -82,7 +90,8 @@ type Ledger struct {
 	stream  int64
 	hot     map[string]*sql.Stmt
 
-	find *sql.Stmt // one document: compiling the query costs more than running it
+	version int       // of the file: an older one is only read
+	find    *sql.Stmt // one document: compiling the query costs more than running it
 }
 
 // Open opens the ledger at path and creates it, with its folder, if it is missing. With ReadOnly a missing file is
@@ -138,27 +147,8 @@ func dsn(path string, opts Options) string {
 }
 
 func (l *Ledger) prepare(ctx context.Context, opts Options) error {
-	var version int
-	if err := l.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return wrap(l.path, "open", err)
-	}
-	switch {
-	case version == 0 && opts.ReadOnly:
-		return fmt.Errorf("ledger: %s: no ledger yet: %w", l.path, os.ErrNotExist)
-	case version == 0:
-		err := l.tx(ctx, "create", func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, schema); err != nil {
-				return err
-			}
-			_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	case version != schemaVersion:
-		return fmt.Errorf("ledger: %s was written by another version of kbsync (format %d, this one writes %d): delete the file; "+
-			"the next sync rebuilds it from the sink without embedding anything", l.path, version, schemaVersion)
+	if err := l.shape(ctx, opts); err != nil {
+		return err
 	}
 	if !opts.ReadOnly {
 		if _, err := l.write.ExecContext(ctx, "DELETE FROM spool"); err != nil { // left by a run that was killed
@@ -183,6 +173,46 @@ func (l *Ledger) prepare(ctx context.Context, opts Options) error {
 		l.hot[q] = st
 	}
 	return nil
+}
+
+// shape makes the tables, or brings those of an older version up to date.
+func (l *Ledger) shape(ctx context.Context, opts Options) error {
+	if err := l.write.QueryRowContext(ctx, "PRAGMA user_version").Scan(&l.version); err != nil {
+		return wrap(l.path, "open", err)
+	}
+	_, older := upgrades()[l.version]
+	switch {
+	case l.version == 0 && opts.ReadOnly:
+		return fmt.Errorf("ledger: %s: no ledger yet: %w", l.path, os.ErrNotExist)
+	case l.version == 0:
+		return l.reshape(ctx, "create", schema, schemaVersion)
+	case older && opts.ReadOnly, l.version == schemaVersion:
+		return nil
+	case !older:
+		return fmt.Errorf("ledger: %s was written by another version of kbsync (format %d, this one writes %d): delete the file; "+
+			"the next sync rebuilds it from the sink without embedding anything", l.path, l.version, schemaVersion)
+	}
+	for l.version < schemaVersion {
+		if err := l.reshape(ctx, "upgrade", upgrades()[l.version], l.version+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reshape runs statements that lead to a version, in one transaction with it.
+func (l *Ledger) reshape(ctx context.Context, op, statements string, version int) error {
+	err := l.tx(ctx, op, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, statements); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
+		return err
+	})
+	if err == nil {
+		l.version = version
+	}
+	return err
 }
 
 // Path is the ledger's file.

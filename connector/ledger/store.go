@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 )
 
-// Hash is the SHA-256 of an embedded text: its address in the store.
+// Hash is an address in the store: the SHA-256 of an embedded text, or the address of a vector of a contextual model, which is
+// that of a text among its neighbours. What stands there has a vector and no text; the text has an entry of its own.
 type Hash = [32]byte
 
 // Stored is what the store holds of a text. N is 0 where it is unknown, Vector nil where it was never embedded by the model asked for.
@@ -45,7 +47,7 @@ func (l *Ledger) Lookup(ctx context.Context, model string, hashes []Hash) ([]Sto
 	return found, nil
 }
 
-// Entry is a text to be stored, with its vector if it has one.
+// Entry is a text to be stored, with its vector if it has one, or a vector in context, without text.
 type Entry struct {
 	Hash   Hash
 	Text   string
@@ -81,15 +83,19 @@ func (l *Ledger) Put(ctx context.Context, model string, entries []Entry) ([]int6
 type StoreStats struct {
 	Texts     int            `json:"texts"`
 	TextBytes int64          `json:"text_bytes"`
-	Unused    int            `json:"unused_texts"`
+	Contexts  int            `json:"contexts"`     // addresses of vectors in context
+	Unused    int            `json:"unused_texts"` // of texts and contexts
 	Vectors   map[string]int `json:"vectors"`
 }
 
 // Stats reads the store's totals.
 func (l *Ledger) Stats(ctx context.Context) (s StoreStats, err error) {
 	s.Vectors = map[string]int{}
-	err = l.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(text)),0),
-		(SELECT count(*) FROM texts WHERE n NOT IN (SELECT text FROM chunks)) FROM texts`).Scan(&s.Texts, &s.TextBytes, &s.Unused)
+	query := `SELECT count(*) FILTER (WHERE text<>X''), coalesce(sum(length(text)),0), count(*) FILTER (WHERE text=X''), count(*) FILTER (WHERE ` + sqlUnused + `) FROM texts`
+	if l.version == 1 {
+		query = strings.ReplaceAll(query, sqlUnused, sqlUnusedOne)
+	}
+	err = l.read.QueryRowContext(ctx, query).Scan(&s.Texts, &s.TextBytes, &s.Contexts, &s.Unused)
 	if err != nil {
 		return s, wrap(l.path, "stats", err)
 	}
@@ -109,18 +115,25 @@ func (l *Ledger) Stats(ctx context.Context) (s StoreStats, err error) {
 	return s, wrap(l.path, "stats", rows.Err())
 }
 
-// Prune removes texts that no chunk of any target uses, with their vectors, and says how many.
+// What no chunk uses, of texts and contexts; the second one for files of version 1, which are only read.
+const (
+	sqlUnusedOne = "n NOT IN (SELECT text FROM chunks)"
+	sqlUnused    = sqlUnusedOne + " AND hash NOT IN (SELECT vec FROM chunks)"
+)
+
+// Prune removes texts, and vectors in context, that no chunk of any target uses, and says how many.
 func (l *Ledger) Prune(ctx context.Context) (removed int, err error) {
 	err = l.tx(ctx, "prune", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE text NOT IN (SELECT text FROM chunks)"); err != nil {
-			return err
-		}
-		r, err := tx.ExecContext(ctx, "DELETE FROM texts WHERE n NOT IN (SELECT text FROM chunks)")
+		r, err := tx.ExecContext(ctx, "DELETE FROM texts WHERE "+sqlUnused)
 		if err != nil {
 			return err
 		}
 		n, err := r.RowsAffected()
+		if err != nil {
+			return err
+		}
 		removed = int(n)
+		_, err = tx.ExecContext(ctx, "DELETE FROM vectors WHERE text NOT IN (SELECT n FROM texts)")
 		return err
 	})
 	if err == nil {
@@ -130,7 +143,7 @@ func (l *Ledger) Prune(ctx context.Context) (removed int, err error) {
 	return removed, err
 }
 
-// StoreItem is one line of an exported store.
+// StoreItem is one line of an exported store. Without a text it is a vector in context, and Hash its address.
 type StoreItem struct {
 	Hash   string    `json:"hash"`
 	Text   string    `json:"text"`

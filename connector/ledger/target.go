@@ -59,6 +59,16 @@ type Chunk struct {
 	Text    int64 // number in the text store
 	Payload [16]byte
 	State   ChunkState
+	// Vector is the address of its vector in the store where the model is contextual; zero where it is that of the text.
+	Vector Hash
+}
+
+// address is how Vector is stored: nothing, for the zero value.
+func (c *Chunk) address() []byte {
+	if c.Vector == (Hash{}) {
+		return []byte{}
+	}
+	return c.Vector[:]
 }
 
 // Target is the part of a ledger that describes one generation of one target.
@@ -71,9 +81,10 @@ const (
 	sqlPutDoc = `INSERT INTO docs(target, source, key, version, epoch, state, n, doc, raw, fingerprint, chunks, modified, run, facts, note)
 		VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET version=excluded.version, epoch=excluded.epoch, state=excluded.state,
 		raw=excluded.raw, fingerprint=excluded.fingerprint, chunks=excluded.chunks, modified=excluded.modified, facts=excluded.facts, note=excluded.note`
-	sqlDirtyDoc    = `UPDATE docs SET state=1, version='' WHERE target=? AND source=? AND key=?`
-	sqlPutChunk    = `INSERT INTO chunks(doc, id, idx, text, payload, state) VALUES(?,?,?,?,?,?) ON CONFLICT DO UPDATE SET idx=excluded.idx, text=excluded.text, payload=excluded.payload, state=excluded.state`
-	sqlWriting     = `INSERT INTO chunks(doc, id, idx, text, payload, state) VALUES(?,?,?,?,?,1) ON CONFLICT DO UPDATE SET state=1`
+	sqlDirtyDoc = `UPDATE docs SET state=1, version='' WHERE target=? AND source=? AND key=?`
+	sqlPutChunk = `INSERT INTO chunks(doc, id, idx, text, payload, state, vec) VALUES(?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET idx=excluded.idx, text=excluded.text, payload=excluded.payload,
+		state=excluded.state, vec=excluded.vec`
+	sqlWriting     = `INSERT INTO chunks(doc, id, idx, text, payload, state, vec) VALUES(?,?,?,?,?,1,?) ON CONFLICT DO UPDATE SET state=1`
 	sqlDeleteChunk = `DELETE FROM chunks WHERE doc=? AND id=?`
 	sqlDeleteDoc   = `DELETE FROM docs WHERE target=? AND source=? AND key=?`
 	sqlDropChunks  = `DELETE FROM chunks WHERE doc=?`
@@ -423,7 +434,7 @@ func scanKnown(rows *sql.Rows) (k Known, err error) {
 
 // Chunks lists the chunks of a document by index.
 func (t *Target) Chunks(ctx context.Context, doc int64) ([]Chunk, error) {
-	rows, err := t.l.read.QueryContext(ctx, "SELECT id, idx, text, payload, state FROM chunks WHERE doc=?", doc)
+	rows, err := t.l.read.QueryContext(ctx, "SELECT id, idx, text, payload, state, vec FROM chunks WHERE doc=?", doc)
 	if err != nil {
 		return nil, wrap(t.l.path, "chunks", err)
 	}
@@ -431,12 +442,13 @@ func (t *Target) Chunks(ctx context.Context, doc int64) ([]Chunk, error) {
 	var chunks []Chunk
 	for rows.Next() {
 		var c Chunk
-		var id, payload sql.RawBytes
-		if err := rows.Scan(&id, &c.Index, &c.Text, &payload, &c.State); err != nil {
+		var id, payload, vec sql.RawBytes
+		if err := rows.Scan(&id, &c.Index, &c.Text, &payload, &c.State, &vec); err != nil {
 			return nil, wrap(t.l.path, "chunks", err)
 		}
 		copy(c.ID[:], id)
 		copy(c.Payload[:], payload)
+		copy(c.Vector[:], vec)
 		chunks = append(chunks, c)
 	}
 	return chunks, wrap(t.l.path, "chunks", rows.Err())

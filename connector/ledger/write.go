@@ -53,7 +53,7 @@ func (t *Target) Intend(ctx context.Context, intents []Intent) error {
 				return err
 			}
 			for _, c := range in.Writing {
-				if err := t.l.exec(ctx, tx, sqlWriting, in.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:]); err != nil {
+				if err := t.l.exec(ctx, tx, sqlWriting, in.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.address()); err != nil {
 					return err
 				}
 			}
@@ -72,7 +72,7 @@ func (t *Target) Finish(ctx context.Context, outcomes []Outcome) error {
 		for i := range outcomes {
 			o := &outcomes[i]
 			for _, c := range o.Changed {
-				if err := t.l.exec(ctx, tx, sqlPutChunk, o.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State); err != nil {
+				if err := t.l.exec(ctx, tx, sqlPutChunk, o.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State, c.address()); err != nil {
 					return err
 				}
 			}
@@ -170,7 +170,7 @@ func (t *Target) Adopt(ctx context.Context, points []Adopted) error {
 				}
 			}
 			c := &a.Chunk
-			if err := t.l.exec(ctx, tx, sqlPutChunk, a.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State); err != nil {
+			if err := t.l.exec(ctx, tx, sqlPutChunk, a.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State, c.address()); err != nil {
 				return err
 			}
 		}

@@ -79,7 +79,7 @@ func (s *Store) Export(ctx context.Context, w io.Writer) (n int, err error) {
 	return n, l.Close()
 }
 
-// Import reads what Export wrote. A line whose hash is not that of its text is refused, with its number.
+// Import reads what Export wrote. A line with a text whose hash is not that of it is refused, with its number.
 func (s *Store) Import(ctx context.Context, r io.Reader) (n int, err error) {
 	err = s.alone(ctx, "kbsync cache import", func(l *ledger.Ledger) error {
 		d := json.NewDecoder(bufio.NewReader(r))
@@ -90,15 +90,28 @@ func (s *Store) Import(ctx context.Context, r io.Reader) (n int, err error) {
 			} else if err != nil {
 				return UsageErrorf("item %d: %w", n+1, err)
 			}
-			sum := sha256.Sum256([]byte(it.Text))
-			if hex.EncodeToString(sum[:]) != it.Hash {
-				return UsageErrorf("item %d: the hash is not that of the text", n+1)
+			hash, err := itemHash(&it)
+			if err != nil {
+				return UsageErrorf("item %d: %w", n+1, err)
 			}
-			if _, err := l.Put(ctx, it.Model, []ledger.Entry{{Hash: sum, Text: it.Text, Vector: it.Vector}}); err != nil {
+			if _, err := l.Put(ctx, it.Model, []ledger.Entry{{Hash: hash, Text: it.Text, Vector: it.Vector}}); err != nil {
 				return fmt.Errorf("item %d: %w", n+1, err)
 			}
 			n++
 		}
 	})
 	return n, err
+}
+
+// itemHash is an item's address. That of a text is checked; a vector in context has one that cannot be.
+func itemHash(it *ledger.StoreItem) (hash ledger.Hash, err error) {
+	raw, err := hex.DecodeString(it.Hash)
+	if err != nil || len(raw) != len(hash) {
+		return hash, errors.New("the hash is not a SHA-256 in hexadecimal")
+	}
+	hash = ledger.Hash(raw)
+	if it.Text != "" && hash != sha256.Sum256([]byte(it.Text)) {
+		return hash, errors.New("the hash is not that of the text")
+	}
+	return hash, nil
 }
