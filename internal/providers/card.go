@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (s *Spec) model() (connector.Model, error) {
 		return trained
 	}
 	m := connector.Model{
-		Provider: s.Provider, Name: c.Model, Version: s.Version, Dimensions: card.Dimensions,
+		Provider: s.Provider, Name: cmp.Or(s.Name, c.Model), Version: s.Version, Dimensions: card.Dimensions,
 		DocumentPrefix: prefix(c.DocumentPrefix, card.DocumentPrefix), QueryPrefix: prefix(c.QueryPrefix, card.QueryPrefix),
 		Normalized: card.Normalized || c.Normalize,
 		MaxItems:   card.MaxItems, MaxTokens: card.MaxTokens, MaxInputTokens: card.MaxInputTokens,

@@ -19,6 +19,9 @@ import (
 // DefaultTimeout bounds a request where nothing else is configured.
 const DefaultTimeout = time.Minute
 
+// Elsewhere, as the base address of [Config.Check], leaves an empty base_url empty: the provider's own [Sender] knows where its service is.
+const Elsewhere = "elsewhere"
+
 // Config are the keys that every provider takes; it is embedded with `yaml:",inline"`.
 type Config struct {
 	Model             string                      `yaml:"model" doc:"the model's name, as the service spells it"`
@@ -61,13 +64,16 @@ func (c *Config) Check(base, keyName string) error {
 		c.BaseURL = base
 	}
 	own := c.BaseURL == base
+	if own && base == Elsewhere {
+		c.BaseURL = ""
+	}
 	u, err := url.Parse(c.BaseURL)
 	switch {
 	case strings.TrimSpace(c.Model) == "":
 		return errors.New("model is not given")
-	case c.BaseURL == "":
+	case c.BaseURL == "" && base != Elsewhere:
 		return errors.New("base_url is not given")
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
 		return errors.New("base_url: want an address such as https://example.com/v1") // not quoted: it may hold a key
 	case u.User != nil:
 		return errors.New("base_url holds a user or password: use api_key or headers")

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,6 +40,8 @@ type Answer struct {
 type Spec struct {
 	// Provider is the plugin's kind.
 	Provider string
+	// Name of the model in its identity, where Config.Model is only one of several ways to ask for it; empty: Config.Model.
+	Name string
 	// Version changes whenever the same text may get another vector for a reason that neither the model's name, its dimensions nor
 	// its prefixes tell. The service's address is no such reason: the same model elsewhere gives the same vectors.
 	Version string
@@ -54,8 +57,14 @@ type Spec struct {
 	// stand, in angle brackets, before the prefixes in the model that the engine sees, since they change vectors as prefixes do; they are
 	// not sent as text.
 	Roles [2]string
-	// NotFound says what to try where the service does not know the model.
-	NotFound string
+	// NotFound says what to try where the service does not know the model, Denied where it refuses the credentials.
+	NotFound, Denied string
+	// Secrets beside those of Config that no error may show.
+	Secrets []connector.Secret
+	// Sender carries the requests, in place of a client over HTTP that knows Config.BaseURL, Path, KeyHeader and Config.Headers. The
+	// embedder closes it. Host is then what messages call the service.
+	Sender Sender
+	Host   string
 	// Encode makes the body of a request, Decode reads that of an answer. Decode's errors are those of encoding/json.
 	Encode func(Request) any
 	Decode func(body []byte) (Answer, error)
@@ -73,7 +82,8 @@ type Embedder struct {
 	model    connector.Model
 	prefixes [2]string // by role
 	ask      int       // dimensions to ask for
-	client   *client
+	sender   Sender
+	faults   *Faults
 	requests atomic.Int64
 	tokens   atomic.Int64
 }
@@ -98,15 +108,21 @@ func Open(ctx context.Context, s Spec) (*Embedder, error) {
 		e.model.DocumentPrefix = "<" + s.Roles[Document] + ">" + model.DocumentPrefix
 		e.model.QueryPrefix = "<" + s.Roles[Query] + ">" + model.QueryPrefix
 	}
-	if e.client, err = newClient(&e.spec); err != nil {
-		return nil, err
+	if e.sender = s.Sender; e.sender == nil {
+		client, err := newClient(&e.spec)
+		if err != nil {
+			return nil, err
+		}
+		e.sender, e.faults = client, client.faults
+	} else {
+		e.faults = NewFaults(&e.spec, s.Host)
 	}
 	if e.model.Dimensions > 0 {
 		return e, nil
 	}
 	v, err := e.call(ctx, []string{"dimensions"}, Document)
 	if err != nil {
-		e.client.close()
+		e.sender.Close()
 		return nil, fmt.Errorf("%s: the dimensions of %s are not known, and asking for one embedding to learn them failed (set dimensions to open without the network): %w",
 			s.Provider, s.Config.Model, err)
 	}
@@ -144,7 +160,7 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 
 // Close ends idle connections.
 func (e *Embedder) Close() error {
-	e.client.close()
+	e.sender.Close()
 	return nil
 }
 
@@ -160,19 +176,40 @@ func (e *Embedder) call(ctx context.Context, texts []string, role Role) ([][]flo
 		}
 	}
 	e.requests.Add(1)
-	body, err := e.client.post(ctx, e.spec.Encode(request), answerLimit(len(texts), e.model.Dimensions))
+	body, tokens, err := e.post(ctx, e.spec.Encode(request), answerLimit(len(texts), e.model.Dimensions))
 	if err != nil {
 		return nil, err
 	}
 	answer, err := decode(body, e.spec.Decode)
 	if err != nil {
-		return nil, e.client.undecodable(body, err)
+		return nil, e.faults.undecodable(body, err)
 	}
 	if len(answer.Items) == 0 { // LM Studio and gateways answer so
-		return nil, e.client.errorf(connector.ClassTransient, "the answer holds no vectors but: %s", parse(body).message)
+		return nil, e.faults.Errorf(connector.ClassTransient, "the answer holds no vectors but: %s", parse(body).message)
 	}
-	e.tokens.Add(int64(max(0, answer.Tokens)))
+	e.tokens.Add(int64(max(0, answer.Tokens, tokens)))
 	return e.check(answer.Items, len(texts))
+}
+
+// post sends body as JSON and gives the answer. Its errors have classes, but for the context's own.
+func (e *Embedder) post(ctx context.Context, body any, limit int64) (answer []byte, tokens int, err error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, 0, e.faults.Errorf(connector.ClassInvalid, "%v", err)
+	}
+	timeout := e.spec.Config.Timeout
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer, tokens, err = e.sender.Send(limited, raw, limit)
+	switch {
+	case err == nil:
+		return answer, tokens, nil
+	case ctx.Err() != nil:
+		return nil, 0, ctx.Err()
+	case limited.Err() != nil:
+		return nil, 0, e.faults.Errorf(connector.ClassTransient, "%s gave no answer within %s: raise timeout, or lower batch", e.faults.host, timeout)
+	}
+	return nil, 0, err
 }
 
 // answerLimit is how many bytes an answer may have: more than any way of writing its numbers takes, also those of another model

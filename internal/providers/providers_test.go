@@ -36,8 +36,16 @@ func TestCheck(t *testing.T) {
 	if err := c.Check("https://example.com/v1", "SOME_KEY"); err != nil || c.Timeout != DefaultTimeout {
 		t.Errorf("a gateway without a key: %v, timeout %v", err, c.Timeout)
 	}
-	m, err := (&Spec{Provider: "p", Config: c}).model()
-	if err != nil || m.TokensPerMinute != 3 || m.Budget != 1.5 {
+	elsewhere := Config{Model: "m"}
+	if err := elsewhere.Check(Elsewhere, ""); err != nil || elsewhere.BaseURL != "" {
+		t.Errorf("a client that knows the address: %v, base_url %q", err, elsewhere.BaseURL)
+	}
+	elsewhere.BaseURL = "gateway:8080"
+	if err := elsewhere.Check(Elsewhere, ""); err == nil {
+		t.Error("no address was taken for one")
+	}
+	m, err := (&Spec{Provider: "p", Name: "m", Config: c}).model()
+	if err != nil || m.Name != "m" || m.TokensPerMinute != 3 || m.Budget != 1.5 {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
@@ -122,7 +130,7 @@ func TestRetryAfter(t *testing.T) {
 func TestRedact(t *testing.T) {
 	const key = "sk-proj-0123456789abcdef/+=WXYZ"
 	c := Config{APIKey: key, BaseURL: "https://e.com/v1?api-version=2024-02-01&code=querysecret", Headers: map[string]connector.Secret{"X-A": "Bearer headersecret", "X-B": "1"}}
-	hide := redactor(&c)
+	hide := redactor(&c, "furthersecret")
 	for message, want := range map[string]string{
 		"key " + key + " is bad":                          "key *** is bad",
 		`{"k":"` + key + `"}`:                             `{"k":"***"}`,
@@ -131,6 +139,7 @@ func TestRedact(t *testing.T) {
 		"provided: sk-p…XYZ":                              "provided: ***",
 		"begins sk-proj-012":                              "begins ***",
 		"headersecret and querysecret of 2024-02-01":      "*** and *** of 2024-02-01",
+		"a furthersecret is one":                          "a *** is one",
 		"nothing to hide: 1 a…b **bold**":                 "nothing to hide: 1 a…b **bold**",
 	} {
 		if got := hide(message); got != want {

@@ -4,12 +4,17 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
-// redactor gives a function that hides the configured secrets in a message: the key, values of headers and of the address's query, as they are,
-// escaped for URLs or JSON, and words that show an end of the key beside stars, as some services print it.
-func redactor(c *Config) func(string) string {
+// redactor gives a function that hides the configured secrets in a message: the key, further ones, values of headers and of the address's query, as they
+// are, escaped for URLs or JSON, and words that show an end of the key beside stars, as some services print it.
+func redactor(c *Config, further ...connector.Secret) func(string) string {
 	secrets := []string{c.APIKey.Reveal()}
+	for _, s := range further {
+		secrets = append(secrets, s.Reveal())
+	}
 	for _, v := range c.Headers {
 		secrets = append(secrets, v.Reveal())
 		if _, token, ok := strings.Cut(v.Reveal(), " "); ok { // Bearer …

@@ -23,8 +23,11 @@ type problem struct {
 }
 
 // refusal makes the error of an answer that is no success.
-func (c *client) refusal(resp *http.Response, body []byte) error {
+func (f *Faults) refusal(resp *http.Response, body []byte) error {
 	p := parse(body)
+	if kind, _, _ := strings.Cut(resp.Header.Get("X-Amzn-Errortype"), ":"); kind != "" {
+		p.codes += " " + strings.ToLower(kind)
+	}
 	status := resp.StatusCode
 	class := classify(status, p)
 	if status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
@@ -36,30 +39,32 @@ func (c *client) refusal(resp *http.Response, body []byte) error {
 			wait = min(longestWait, p.wait)
 		}
 	}
-	text := fmt.Sprintf("%s: HTTP %d", c.spec.Provider, status)
+	text := fmt.Sprintf("%s: HTTP %d", f.spec.Provider, status)
 	if status/100 == 3 {
-		text += ": " + c.host + " sends on to " + c.redact(resp.Header.Get("Location")) + ", and redirects are not followed: set base_url to where the service is"
+		text += ": " + f.host + " sends on to " + f.redact(resp.Header.Get("Location")) + ", and redirects are not followed: set base_url to where the service is"
 	} else if p.message != "" {
-		text += ": " + shorten(c.redact(p.message))
+		text += ": " + shorten(f.redact(p.message))
 	}
-	if hint := c.hint(status, class); hint != "" {
+	if hint := f.hint(status, class); hint != "" {
 		text += "; " + hint
 	}
 	return &connector.Error{Class: class, RetryAfter: wait, Err: fmt.Errorf("%s", text)}
 }
 
-func (c *client) hint(status int, class connector.Class) string {
+func (f *Faults) hint(status int, class connector.Class) string {
 	switch {
 	case class == connector.ClassDenied && (status == http.StatusTooManyRequests || status == http.StatusPaymentRequired):
 		return "the account has no credit or quota left: waiting does not help"
-	case class == connector.ClassDenied && c.spec.Config.APIKey == "":
+	case class == connector.ClassDenied && f.spec.Denied != "":
+		return f.spec.Denied
+	case class == connector.ClassDenied && f.spec.Config.APIKey == "":
 		return "api_key is not given"
 	case class == connector.ClassDenied:
-		return "check api_key, and that it may use " + c.spec.Config.Model + " at " + c.host
-	case class == connector.ClassNotFound && c.spec.NotFound != "":
-		return c.spec.NotFound
+		return "check api_key, and that it may use " + f.spec.Config.Model + " at " + f.host
+	case class == connector.ClassNotFound && f.spec.NotFound != "":
+		return f.spec.NotFound
 	case class == connector.ClassNotFound:
-		return "check model (" + c.spec.Config.Model + ") and base_url"
+		return "check model (" + f.spec.Config.Model + ") and base_url"
 	case class == connector.ClassUnsupported && status/100 == 4:
 		return "check model and dimensions"
 	}
@@ -75,8 +80,14 @@ func classify(status int, p problem) connector.Class {
 	}
 	switch {
 	case p.says("insufficient_quota", "billing_not_active", "billing_hard_limit", "account_deactivated", "arrearage", "api_key_invalid", "invalid_api_key"),
-		p.tells("api key not valid", "insufficient balance", "account balance", "余额不足", "/ month", "per month"):
+		p.tells("api key not valid", "insufficient balance", "account balance", "余额不足", "/ month", "per month", "tokens per day"),
+		p.says("expiredtoken", "expiredtokenexception", "unrecognizedclientexception", "invalidclienttokenid", "invalidsignatureexception", "incompletesignature",
+			"incompletesignatureexception", "missingauthenticationtoken", "missingauthenticationtokenexception", "accessdeniedexception"):
 		return connector.ClassDenied
+	case p.says("modelnotreadyexception"): // a 429 that is no fault of the pace
+		return connector.ClassTransient
+	case p.says("throttlingexception", "throttling", "toomanyrequestsexception", "servicequotaexceededexception"):
+		return connector.ClassThrottled
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
 		return connector.ClassDenied
 	case status == http.StatusTooManyRequests:
@@ -104,10 +115,11 @@ func byLength(status int, p problem) connector.Class {
 		return connector.ClassUnknown
 	case status == http.StatusRequestEntityTooLarge,
 		p.says("max_tokens_per_request"),
+		p.tells("expected maximum item count", "expected maxitems"),
 		p.tells("tokens per request", "tokens per submitted batch", "batch size", "at most 100 requests", "in one batch", "too many inputs", "too many texts", "array too long",
 			"payload too large", "request too large", "number of texts"):
 		return connector.ClassTooLarge
-	case long, p.tells("maximum length", "max length", "too long", "must have less than", "exceeds the maximum", "exceed max", "token limit", "prompt contains"):
+	case long, p.tells("maximum length", "max length", "maxlength", "too long", "must have less than", "exceeds the maximum", "exceed max", "token limit", "prompt contains"):
 		return connector.ClassInvalid
 	}
 	return connector.ClassUnknown
@@ -120,11 +132,11 @@ func (p problem) rejected() connector.Class {
 	case "dimensions", "output_dimension", "outputDimensionality", "model", "encoding_format", "embedding_type", "input_type", "task", "taskType", "truncate", "truncation":
 		return connector.ClassUnsupported
 	}
-	if p.tells("does not exist", "unknown model", "model not found", "not found for api version") {
+	if p.tells("does not exist", "unknown model", "model not found", "not found for api version", "model identifier is invalid") {
 		return connector.ClassNotFound
 	}
 	if p.tells("dimension", "matryoshka", "unsupported parameter", "unknown field", "unknown name", "unrecognized", "extra inputs are not permitted", "extra_forbidden",
-		"unexpected keyword", "support embedding", "not an embedding model", "encoding_format", "input_type", "model is required", "invalid model") {
+		"unexpected keyword", "support embedding", "not an embedding model", "encoding_format", "input_type", "model is required", "invalid model", "extraneous key", "on-demand throughput") {
 		return connector.ClassUnsupported
 	}
 	return connector.ClassInvalid
@@ -186,9 +198,9 @@ func (p *problem) collect(v any, depth int) {
 			p.message = strings.TrimSpace(p.message + " " + s)
 		}
 	}
-	for _, key := range []string{"code", "type", "status", "reason", "error_type"} {
+	for _, key := range []string{"code", "type", "__type", "status", "reason", "error_type"} {
 		if s, ok := object[key].(string); ok {
-			p.codes += " " + strings.ToLower(s)
+			p.codes += " " + strings.ToLower(s[strings.LastIndexByte(s, '#')+1:]) // AWS puts a namespace before #
 		}
 	}
 	if s, ok := object["param"].(string); ok {

@@ -3,6 +3,7 @@
 package providerstest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -50,6 +52,8 @@ type Wire struct {
 	Indexed bool
 	// Dimensions of a vector if none are asked for.
 	Dimensions int
+	// Agent is a word of the User-Agent; default kbsync.
+	Agent string
 }
 
 // Server answers in the shape of a wire.
@@ -179,7 +183,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodPost || r.URL.Path != s.wire.Base+s.wire.Below:
 		http.Error(w, "no such path: "+r.URL.Path, http.StatusTeapot)
 		return
-	case r.Header.Get("User-Agent") != "kbsync" || r.Header.Get("Content-Type") != "application/json":
+	case !slices.Contains(strings.Fields(r.Header.Get("User-Agent")), s.agent()) || r.Header.Get("Content-Type") != "application/json":
 		http.Error(w, "odd headers", http.StatusTeapot)
 		return
 	case s.wire.Key(r.Header) != Key:
@@ -211,6 +215,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = w.Write(body)
 }
+
+func (s *Server) agent() string { return cmp.Or(s.wire.Agent, "kbsync") }
 
 func (s *Server) vectors(c Call) (vectors []Vec, tokens int) {
 	dims := s.wire.Dimensions
