@@ -36,7 +36,7 @@ var variants = map[string][]string{
 // openVariants opens every strategy of the program with each of its settings.
 func openVariants(t *testing.T) map[string]connector.Strategy {
 	t.Helper()
-	reg, err := plugins.Registry()
+	reg, err := plugins.Registry(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ const (
 // TestLawsOverRealDocuments holds every parser and every strategy to the laws over every real document that a parser claims.
 func TestLawsOverRealDocuments(t *testing.T) {
 	dir := shareddata.Dir(t)
-	reg, err := plugins.Registry()
+	reg, err := plugins.Registry(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type remoteConfig struct {
 // registry is the program's own list and the plugins that exist for tests alone.
 func registry(tb testing.TB, r *rig) *connector.Registry {
 	tb.Helper()
-	reg, err := plugins.Registry()
+	reg, err := plugins.Registry(nil)
 	err = errors.Join(err,
 		reg.Sources.Add("faulty", faultyPlugin()),
 		reg.Sources.Add("paged", pagedPlugin(r)),

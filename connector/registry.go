@@ -67,6 +67,17 @@ type Registry struct {
 	Strategies Set[StrategyPlugin]
 	Embedders  Set[EmbedderPlugin]
 	Sinks      Set[SinkPlugin]
+	// DefaultEmbedders are the kinds that a pipeline may have without naming one: they open without a configuration, and their models'
+	// Provider is the kind. The first is what a new pipeline gets; one that began with another of them keeps that.
+	DefaultEmbedders []string
+}
+
+// DefaultEmbedder is the kind of embedder of a new pipeline that names none; empty if there is none.
+func (r *Registry) DefaultEmbedder() string {
+	if len(r.DefaultEmbedders) == 0 {
+		return ""
+	}
+	return r.DefaultEmbedders[0]
 }
 
 // Set holds plugins by kind.

@@ -9,6 +9,7 @@ import (
 	"github.com/kbsync/kbsync/embedders/gemini"
 	"github.com/kbsync/kbsync/embedders/jina"
 	"github.com/kbsync/kbsync/embedders/lexical"
+	"github.com/kbsync/kbsync/embedders/local"
 	"github.com/kbsync/kbsync/embedders/ollama"
 	"github.com/kbsync/kbsync/embedders/openai"
 	"github.com/kbsync/kbsync/embedders/voyage"
@@ -35,9 +36,13 @@ import (
 	"github.com/kbsync/kbsync/strategies"
 )
 
-// Registry is the one list of the plugins of this program. A new plugin is one line here.
-func Registry() (*connector.Registry, error) {
-	reg := new(connector.Registry)
+// Registry is the one list of the plugins of this program. A new plugin is one line here. Weights are those of the model that the
+// embedder local has without being given one; with none, lexical is the default.
+func Registry(weights []byte) (*connector.Registry, error) {
+	reg := &connector.Registry{DefaultEmbedders: []string{"local", "lexical"}}
+	if len(weights) == 0 {
+		reg.DefaultEmbedders = []string{"lexical", "local"}
+	}
 	return reg, errors.Join(
 		add(&reg.Sources,
 			fs.Plugin(),
@@ -69,6 +74,7 @@ func Registry() (*connector.Registry, error) {
 			strategies.Whole(),
 		),
 		add(&reg.Embedders,
+			local.Plugin(weights),
 			lexical.Plugin(),
 			openai.Plugin(),
 			ollama.Plugin(),

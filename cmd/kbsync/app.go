@@ -19,6 +19,7 @@ import (
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
 	"github.com/kbsync/kbsync/connector/pipeline"
+	"github.com/kbsync/kbsync/embedders/local/e5small"
 	"github.com/kbsync/kbsync/plugins"
 )
 
@@ -71,7 +72,7 @@ func run(args []string) int {
 		color: newChoice("auto", "auto", "always", "never"), drain: make(chan struct{}),
 	}
 	var err error
-	if a.reg, err = plugins.Registry(); err != nil {
+	if a.reg, err = plugins.Registry(e5small.Weights()); err != nil {
 		a.report(err)
 		return pipeline.ExitFailed
 	}

@@ -24,7 +24,7 @@ const (
 
 func registry(t *testing.T) *connector.Registry {
 	t.Helper()
-	reg, err := plugins.Registry()
+	reg, err := plugins.Registry(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (a *app) validate(ctx context.Context, r *validation, connect bool) error {
 	if err != nil {
 		return &pipeline.UsageError{Err: err}
 	}
-	r.Embedder = &embedderInfo{Kind: kindOr(file.Embedder, pipeline.DefaultEmbedder), Model: v.Model().Identity(), Dimensions: v.Model().Dimensions}
+	r.Embedder = &embedderInfo{Kind: kindOr(file.Embedder, v.Model().Provider), Model: v.Model().Identity(), Dimensions: v.Model().Dimensions}
 	r.Sink = kindOr(file.Sink, pipeline.DefaultSink)
 	if err := a.compile(ctx, file, v.Model(), r); err != nil {
 		return errors.Join(err, v.Close())

@@ -46,6 +46,7 @@ func handbook() (*config.File, *connector.Registry) {
 	check(reg.Strategies.Add("markdown", strategies.Markdown()))
 	check(reg.Strategies.Add("recursive", strategies.Recursive()))
 	check(reg.Embedders.Add("lexical", lexical.Plugin()))
+	reg.DefaultEmbedders = []string{"lexical"}
 	check(reg.Sinks.Add("sqlite", sqlite.Plugin()))
 
 	dir, err := os.MkdirTemp("", "handbook-")

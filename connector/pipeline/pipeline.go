@@ -29,11 +29,8 @@ import (
 // payloadVersion is raised when the shape of what is stored in a sink changes: a new generation then.
 const payloadVersion = 1
 
-// DefaultEmbedder and DefaultSink are the kinds used where the configuration names none.
-const (
-	DefaultEmbedder = "lexical"
-	DefaultSink     = "sqlite"
-)
+// DefaultSink is the kind used where the configuration names none.
+const DefaultSink = "sqlite"
 
 // Options of [Open].
 type Options struct {
@@ -48,8 +45,8 @@ type Options struct {
 	WrapEmbedder func(connector.Embedder) connector.Embedder
 	// RetryWait is the wait before the first retry, 0 means 200 ms; it grows from there.
 	RetryWait time.Duration
-	// MaxLedgerPages bounds the ledger's file, for tests of a full disk.
-	MaxLedgerPages int
+	// MaxLedgerPages and MaxSharedPages bound the files of the ledger and of the shared store, for tests of a full disk.
+	MaxLedgerPages, MaxSharedPages int
 }
 
 // Pipeline is an opened configuration. It is used by one operation at a time.
@@ -63,6 +60,7 @@ type Pipeline struct {
 	sink     connector.Sink
 	model    connector.Model
 	router   *router
+	shared   *shared // while an operation runs; nil: none is configured
 }
 
 // Open opens embedder, sink and strategies and checks that they fit together; every shortfall is in the error. Sources
@@ -127,39 +125,20 @@ func (p *Pipeline) openSink(ctx context.Context) error {
 	return nil
 }
 
-// openEmbedder opens the configured embedder or, where none is named, the kind that the live collection was made
-// with: a later default does not change an existing pipeline.
 func (p *Pipeline) openEmbedder(ctx context.Context) error {
-	var kind string
-	var conf any
-	switch {
-	case p.file.Embedder != nil:
-		kind, conf = p.file.Embedder.Kind, p.file.Embedder.Config
-	case p.sink != nil:
-		live, err := p.generations(ctx)
-		if err != nil {
-			return err
-		}
-		kind = DefaultEmbedder
-		if len(live) > 0 {
-			provider, _, _ := strings.Cut(live[0].Model, "/")
-			if _, ok := p.reg.Embedders.Get(provider); ok {
-				kind = provider
-			}
-		}
-	default:
+	if p.sink == nil {
 		return nil // the sink's error is reported
 	}
-	plugin, ok := p.reg.Embedders.Get(kind)
-	if !ok {
-		return UsageErrorf("embedder %q is not in this build: choose one of %s", kind, strings.Join(p.reg.Embedders.Kinds(), ", "))
+	var live []connector.Schema
+	if p.file.Embedder == nil {
+		var err error
+		if live, err = p.generations(ctx); err != nil {
+			return err
+		}
 	}
-	if conf == nil {
-		conf = plugin.Config()
-	}
-	e, err := plugin.Open(ctx, conf, p.env())
+	e, err := openEmbedder(ctx, p.file, p.reg, p.env(), live)
 	if err != nil {
-		return fmt.Errorf("embedder %s: %w", kind, err)
+		return err
 	}
 	if p.opts.WrapEmbedder != nil {
 		e = p.opts.WrapEmbedder(e)

@@ -21,20 +21,9 @@ type Preview struct{ p *Pipeline }
 func OpenPreview(ctx context.Context, file *config.File, reg *connector.Registry, bare bool) (*Preview, error) {
 	p := &Pipeline{file: file, reg: reg, log: slog.New(slog.DiscardHandler), opts: Options{Progress: silent{}}}
 	if !bare {
-		kind, conf := DefaultEmbedder, any(nil)
-		if file.Embedder != nil {
-			kind, conf = file.Embedder.Kind, file.Embedder.Config
-		}
-		plugin, ok := reg.Embedders.Get(kind)
-		if !ok {
-			return nil, UsageErrorf("embedder %q is not in this build: choose one of %v", kind, reg.Embedders.Kinds())
-		}
-		if conf == nil {
-			conf = plugin.Config()
-		}
 		var err error
-		if p.embedder, err = plugin.Open(ctx, conf, p.env()); err != nil {
-			return nil, fmt.Errorf("embedder %s: %w", kind, err)
+		if p.embedder, err = openEmbedder(ctx, file, reg, p.env(), nil); err != nil {
+			return nil, err
 		}
 		p.model = p.embedder.Model()
 	}

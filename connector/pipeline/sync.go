@@ -33,6 +33,9 @@ func (p *Pipeline) Sync(ctx context.Context, opts SyncOptions) (Result, error) {
 	start := time.Now()
 	t := &tally{progress: p.opts.Progress}
 	err := p.locked(ctx, opts.Command, "kbsync sync", func(l *ledger.Ledger) error {
+		if err := p.noteEmbedder(ctx, l); err != nil {
+			return err
+		}
 		id, err := l.BeginRun(ctx)
 		if err != nil {
 			return err
@@ -71,6 +74,13 @@ func (p *Pipeline) locked(ctx context.Context, command, fallback string, fn func
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
+	if p.shared, err = p.openShared(); err != nil {
+		return err
+	}
+	defer func() {
+		p.shared.close()
+		p.shared = nil
+	}()
 	return fn(l)
 }
 
