@@ -1,5 +1,8 @@
 // Package embedtest is the conformance suite of embedders. It is proved by its own tests: for each rule there is a
 // broken embedder that it must catch.
+//
+// For contextual models, whose texts get other vectors among other neighbours, the rules about order and about texts alone are others.
+// [Contextual] is such a model, for tests.
 package embedtest
 
 import (
@@ -59,7 +62,7 @@ type env struct {
 }
 
 func rules() []rule {
-	return []rule{{"model", model}, {"vectors", vectors}, {"order", order}, {"batch", batch}, {"deterministic", deterministic}, {"distinct", distinct},
+	return []rule{{"model", model}, {"vectors", vectors}, {"order", order}, {"batch", batch}, {"context", inContext}, {"deterministic", deterministic}, {"distinct", distinct},
 		{"query", query}, {"concurrency", concurrency}, {"cancel", cancelled}, {"inputs", inputs}}
 }
 
@@ -180,6 +183,10 @@ func vectors(v *env) {
 }
 
 func order(v *env) {
+	if v.model.Contextual {
+		orderInContext(v)
+		return
+	}
 	texts := v.texts()
 	forward := v.embed(texts...)
 	backward := make([]string, len(texts))
@@ -192,6 +199,9 @@ func order(v *env) {
 }
 
 func batch(v *env) {
+	if v.model.Contextual {
+		return
+	}
 	texts := v.texts()
 	for i, vec := range v.embed(texts...) {
 		v.same(fmt.Sprintf("%.30q in a batch and alone", texts[i]), vec, v.embed(texts[i])[0])

@@ -221,8 +221,12 @@ func (r *recorder) Helper()               {}
 func (r *recorder) Errorf(string, ...any) { r.failed.Store(true) }
 func (r *recorder) Fatalf(string, ...any) { r.failed.Store(true); runtime.Goexit() }
 
-func TestPlants(t *testing.T) {
-	for name, plant := range plants() {
+func TestPlants(t *testing.T) { prove(t, plants(), sound) }
+
+// prove runs each plant in a sound double against the rule that it is named after.
+func prove(t *testing.T, plants map[string]func(*double), sound func() *double) {
+	t.Helper()
+	for name, plant := range plants {
 		t.Run(name, func(t *testing.T) {
 			want, _, _ := strings.Cut(name, ":")
 			for _, r := range rules() {
