@@ -53,14 +53,16 @@ var rooms = map[string][]string{
 	"connector":            {},
 	"connector/config":     {"connector"},
 	"connector/ledger":     {"connector"},
-	"connector/pipeline":   {"connector", "connector/config", "connector/ledger", "internal"},
+	"connector/pipeline":   {"connector", "connector/config", "connector/ledger", "connector/vectorstore", "internal"},
 	"connector/service":    {"connector", "connector/config", "connector/ledger", "connector/pipeline"},
 	"connector/sinktest":   {"connector", "internal"},
 	"connector/sourcetest": {"connector"},
 	"connector/parsertest": {"connector"},
 	"connector/embedtest":  {"connector"},
 
+	"connector/vectorstore":  {"connector"},
 	"connector/strategytest": {"connector", "internal"},
+	"connector/embedserver":  {"connector", "internal"},
 
 	"sources":    {"connector", "internal"},
 	"parsers":    {"connector", "internal"},
@@ -69,7 +71,7 @@ var rooms = map[string][]string{
 	"sinks":      {"connector", "internal"},
 	"internal":   {"connector", "internal"},
 	"plugins":    {"connector", "sources", "parsers", "strategies", "embedders", "sinks"},
-	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "plugins", "internal", "parsers/code", "sources/fs"},
+	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "connector/vectorstore", "plugins", "internal", "parsers/code", "sources/fs"},
 	"acceptance": {},
 	"docs":       {},
 }

@@ -21,6 +21,8 @@ type File struct {
 	Name    string `yaml:"name" doc:"name of the pipeline, part of every id; default: the name of the configuration's folder"`
 	// State is the file of the ledger; empty means the engine's own choice beside the configuration.
 	State string `yaml:"state" doc:"file of the ledger, relative to the configuration; default: .kbsync/<name>.db beside it"`
+	// Store is the file of the shared store of vectors; empty means none.
+	Store string `yaml:"store" doc:"file of vectors that several pipelines share, relative to the configuration; default: none, each pipeline keeps its own alone"`
 	IDs   string `yaml:"ids" enum:"content,position" doc:"what a chunk's id is made of: its content, or its position in the document"`
 	Dedup string `yaml:"dedup" enum:"none,exact,near" doc:"which repeated chunks are left out"`
 

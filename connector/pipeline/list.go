@@ -11,6 +11,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/ledger"
+	"github.com/kbsync/kbsync/connector/vectorstore"
 )
 
 // job is a document to be looked at: listed, and not known to be unchanged.
@@ -58,6 +59,9 @@ func (p *Pipeline) ownFiles() map[string]bool {
 	files := []string{path, path + "-wal", path + "-shm", path + "-journal", path + ".lock", path + ".lock.json"}
 	if s, ok := p.sink.(connector.LocalFiles); ok {
 		files = append(files, s.Files()...)
+	}
+	if path := SharedPath(p.file); path != "" {
+		files = append(files, vectorstore.Files(path)...)
 	}
 	own := map[string]bool{}
 	for _, f := range files {
