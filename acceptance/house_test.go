@@ -71,7 +71,7 @@ var rooms = map[string][]string{
 	"sinks":      {"connector", "internal"},
 	"internal":   {"connector", "internal"},
 	"plugins":    {"connector", "sources", "parsers", "strategies", "embedders", "sinks"},
-	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "connector/vectorstore", "plugins", "internal", "parsers/code", "sources/fs"},
+	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "connector/embedserver", "connector/vectorstore", "plugins", "internal", "parsers/code", "sources/fs"},
 	"acceptance": {},
 	"docs":       {},
 }
