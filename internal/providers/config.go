@@ -19,7 +19,7 @@ import (
 // DefaultTimeout bounds a request where nothing else is configured.
 const DefaultTimeout = time.Minute
 
-// Elsewhere, as the base address of [Config.Check], leaves an empty base_url empty: the provider's own [Sender] knows where its service is.
+// Elsewhere as the base address of [Config.Check] leaves an empty base_url empty: the provider's own [Sender] knows where its service is.
 const Elsewhere = "elsewhere"
 
 // Config are the keys that every provider takes; it is embedded with `yaml:",inline"`.

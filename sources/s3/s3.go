@@ -24,33 +24,25 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob/s3blob"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/awsconf"
 	"github.com/kbsync/kbsync/internal/objects"
 )
 
 // Config is the source's part of the configuration.
 type Config struct {
-	Bucket        string           `yaml:"bucket" required:"true" doc:"the bucket's name"`
-	Region        string           `yaml:"region" doc:"the bucket's region; default what the AWS tools are configured with, else us-east-1"`
-	Endpoint      string           `yaml:"endpoint" doc:"URL of a store that is not Amazon's"`
-	PathStyle     bool             `yaml:"path_style" doc:"whether the bucket stands in the path of URLs and not in the host; always so where endpoint is an IP address or localhost"`
-	AccessKey     string           `yaml:"access_key" doc:"access key id; default the credentials that the AWS tools would take"`
-	SecretKey     connector.Secret `yaml:"secret_key" doc:"secret access key"`
-	SessionToken  connector.Secret `yaml:"session_token" doc:"session token of temporary credentials"`
-	Profile       string           `yaml:"profile" doc:"profile of the shared AWS configuration"`
-	RoleARN       string           `yaml:"role_arn" doc:"role to assume with these credentials"`
-	ExternalID    string           `yaml:"external_id" doc:"external id that the role asks for"`
-	Anonymous     bool             `yaml:"anonymous" doc:"whether nothing is signed: for public buckets"`
-	RequesterPays bool             `yaml:"requester_pays" doc:"whether your account pays for the calls and the traffic of a bucket that asks for it"`
+	Bucket         string `yaml:"bucket" required:"true" doc:"the bucket's name"`
+	Endpoint       string `yaml:"endpoint" doc:"URL of a store that is not Amazon's"`
+	PathStyle      bool   `yaml:"path_style" doc:"whether the bucket stands in the path of URLs and not in the host; always so where endpoint is an IP address or localhost"`
+	awsconf.Access `yaml:",inline"`
+	Anonymous      bool `yaml:"anonymous" doc:"whether nothing is signed: for public buckets"`
+	RequesterPays  bool `yaml:"requester_pays" doc:"whether your account pays for the calls and the traffic of a bucket that asks for it"`
 
 	objects.Config `yaml:",inline"`
 }
@@ -76,22 +68,10 @@ func (c *Config) Validate() error {
 			fail("endpoint: must hold no user, password or query; credentials belong into access_key and secret_key")
 		}
 	}
-	if (c.AccessKey == "") != (c.SecretKey == "") {
-		fail("access_key and secret_key: expected both or none")
-	}
-	if c.SessionToken != "" && c.AccessKey == "" {
-		fail("session_token: expected access_key and secret_key with it")
-	}
-	if c.Profile != "" && c.AccessKey != "" {
-		fail("profile: the credentials stand in access_key already; leave out one of them")
-	}
-	if c.Anonymous && (c.AccessKey != "" || c.Profile != "" || c.RoleARN != "" || c.RequesterPays) {
+	if c.Anonymous && (c.Chosen() || c.RequesterPays) {
 		fail("anonymous: goes with no access_key, profile, role_arn or requester_pays")
 	}
-	if c.ExternalID != "" && c.RoleARN == "" {
-		fail("external_id: expected role_arn with it")
-	}
-	return errors.Join(append(errs, c.Config.Validate())...)
+	return errors.Join(append(errs, c.Access.Validate(), c.Config.Validate())...)
 }
 
 // Plugin is the registry entry of kind "s3".
@@ -121,20 +101,19 @@ func Open(ctx context.Context, c Config) (*objects.Source, error) {
 
 // newClient makes the client, which never repeats a call: the engine does.
 func newClient(ctx context.Context, c *Config) (client *s3.Client, release func() error, err error) {
-	cfg, err := config.LoadDefaultConfig(ctx, options(c)...)
+	cfg, idle, err := c.Load(ctx, awsconf.Options{
+		Anonymous: c.Anonymous, Hint: ", or anonymous for a public bucket", Redirect: redirects,
+		Transport: func(t *http.Transport) { t.DisableCompression = true }, // bytes are wanted as they are stored
+		Load: []func(*config.LoadOptions) error{
+			// Stores other than Amazon's refuse checksums that nobody asked for, or send none.
+			config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+			config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+		},
+	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("AWS configuration: %w", err)
+		return nil, nil, err
 	}
-	if cfg.Region == "" {
-		cfg.Region = "us-east-1"
-	}
-	release = func() error { return nil }
-	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok { // the SDK's own client cannot close its connections
-		transport := b.GetTransport()
-		cfg.HTTPClient = &http.Client{Transport: transport, CheckRedirect: redirects}
-		release = func() error { transport.CloseIdleConnections(); return nil }
-	}
-	cfg.Credentials = credentialsOf(c, cfg)
+	release = func() error { idle(); return nil }
 	return s3.NewFromConfig(cfg, func(o *s3.Options) {
 		if c.Endpoint != "" {
 			o.BaseEndpoint = aws.String(c.Endpoint)
@@ -142,31 +121,6 @@ func newClient(ctx context.Context, c *Config) (client *s3.Client, release func(
 		o.UsePathStyle = c.PathStyle || numericHost(c.Endpoint)
 		o.APIOptions = append(o.APIOptions, addListingCheck)
 	}), release, nil
-}
-
-func options(c *Config) []func(*config.LoadOptions) error {
-	out := []func(*config.LoadOptions) error{
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-		config.WithLogger(logging.Nop{}),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-			t.DisableCompression = true // bytes are wanted as they are stored
-			t.ResponseHeaderTimeout = time.Minute
-			t.MaxIdleConnsPerHost = 32
-		})),
-		// Stores other than Amazon's refuse checksums that nobody asked for, or send none.
-		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
-		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
-	}
-	if c.Region != "" {
-		out = append(out, config.WithRegion(c.Region))
-	}
-	if c.Profile != "" {
-		out = append(out, config.WithSharedConfigProfile(c.Profile))
-	}
-	if static := staticCredentials(c); static != nil {
-		out = append(out, config.WithCredentialsProvider(static))
-	}
-	return out
 }
 
 // redirects follows those that keep the request as it was signed; others are the store's answers about regions.
