@@ -21,6 +21,7 @@ func registry(tb testing.TB, r *rig) *connector.Registry {
 	err = errors.Join(err,
 		reg.Sources.Add("faulty", faultyPlugin()),
 		reg.Sources.Add("paged", pagedPlugin(r)),
+		reg.Embedders.Add("contextual", contextualPlugin(r)),
 		reg.Sinks.Add("memory", connector.Define("memory", "the reference sink", memoryConfig{},
 			func(_ context.Context, c *memoryConfig, _ connector.Env) (connector.Sink, error) {
 				return r.place(c.Name), nil

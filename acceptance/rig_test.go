@@ -17,6 +17,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
+	"github.com/kbsync/kbsync/connector/embedtest"
 	"github.com/kbsync/kbsync/connector/pipeline"
 	"github.com/kbsync/kbsync/connector/sinktest"
 )
@@ -33,6 +34,8 @@ type rig struct {
 	embeds atomic.Int64 // texts embedded
 	reg    *connector.Registry
 	paged  *pagedFaults // planted in `paged: {}` sources
+
+	contexts []*embedtest.Contextual // those that `contextual: {}` opened
 }
 
 const pipelineName = "acceptance"
@@ -144,6 +147,38 @@ func (r *rig) exact() {
 	got, want := canonical(r.tb, r.export()), canonical(r.tb, fresh.export())
 	if diff := firstDifference(got, want); diff != "" {
 		r.tb.Fatalf("the sink differs from a fresh sync (%d records, want %d): %.3000s", len(got), len(want), diff)
+	}
+	sameVectors(r.tb, r.vectors(), fresh.vectors())
+}
+
+// vectors reads back what the sink holds of vectors, by chunk.
+func (r *rig) vectors() map[string][]float32 {
+	r.tb.Helper()
+	p := r.open()
+	defer func() { _ = p.Close() }()
+	out := map[string][]float32{}
+	for pt, err := range p.Export(context.Background(), true) {
+		if err != nil {
+			r.tb.Fatal(err)
+		}
+		out[pt.ChunkID] = pt.Vector
+	}
+	return out
+}
+
+// sameVectors compares vectors, which a sink may have normalised.
+func sameVectors(tb testing.TB, got, want map[string][]float32) {
+	tb.Helper()
+	for id, w := range want {
+		g := got[id]
+		if len(g) != len(w) {
+			tb.Fatalf("chunk %s has a vector of %d dimensions, want %d", id, len(g), len(w))
+		}
+		for i := range w {
+			if d := g[i] - w[i]; d > 1e-5 || d < -1e-5 {
+				tb.Fatalf("chunk %s has another vector than a fresh sync gives: component %d is %v, want %v", id, i, g[i], w[i])
+			}
+		}
 	}
 }
 

@@ -79,6 +79,10 @@ func (p *Pipeline) Adopt(ctx context.Context, opts AdoptOptions) (r AdoptReport,
 	if !ok {
 		return r, UsageErrorf("the sink %s cannot read collections that kbsync did not write", from.Target().Kind)
 	}
+	if p.model.Contextual {
+		return r, UsageErrorf("the model %s gives a text a vector that depends on its neighbours, which a collection that kbsync did not write does not tell: "+
+			"its vectors cannot be taken over. Sync the documents instead", p.model.Identity())
+	}
 	if opts.Content == "" {
 		return r, UsageErrorf("name the field that holds the text: --field content=NAME")
 	}

@@ -2,10 +2,11 @@ package pipeline
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/ledger"
@@ -17,7 +18,7 @@ const defaultEmbedItems = 256
 
 // want is a text that needs a number in the store and, unless it is only stored, a vector.
 type want struct {
-	hash   [sha256.Size]byte
+	hash   ledger.Hash // the address of its vector
 	text   string
 	tokens int
 	vector []float32
@@ -25,17 +26,18 @@ type want struct {
 	number int64
 	cached bool
 	err    error
+
+	// Of a text that gets its vector among its neighbours: its own hash, which its number stands under, its group and its place there.
+	content ledger.Hash
+	group   *group
+	place   int
 }
 
 // vectors makes texts known to the store and gives them their vectors: from the store where it has them, else from the
 // embedder. Every vector is stored as soon as it arrives. What the embedder refuses is noted in err
 // of the text; the error returned ends the run.
 func (w *writer) vectors(ctx context.Context, wants []*want) error {
-	hashes := make([]ledger.Hash, len(wants))
-	for i, x := range wants {
-		hashes[i] = x.hash
-	}
-	found, err := w.l.Lookup(ctx, w.identity, hashes)
+	found, err := w.lookup(ctx, wants)
 	if err != nil {
 		return err
 	}
@@ -51,6 +53,9 @@ func (w *writer) vectors(ctx context.Context, wants []*want) error {
 		case found[i].Vector != nil:
 			x.vector, x.cached = found[i].Vector, true
 			cached++
+			if x.number == 0 { // the text was pruned, its vector in this context was not
+				store = append(store, x)
+			}
 		default:
 			missing = append(missing, x)
 		}
@@ -65,6 +70,29 @@ func (w *writer) vectors(ctx context.Context, wants []*want) error {
 	return w.embedAll(ctx, missing)
 }
 
+// lookup finds the numbers of texts, and their vectors.
+func (w *writer) lookup(ctx context.Context, wants []*want) ([]ledger.Stored, error) {
+	var at []int
+	var contents []ledger.Hash
+	hashes := make([]ledger.Hash, len(wants))
+	for i, x := range wants {
+		if hashes[i] = x.hash; x.group != nil {
+			at, contents = append(at, i), append(contents, x.content)
+		}
+	}
+	found, err := w.l.Lookup(ctx, w.identity, hashes)
+	if err != nil || len(at) == 0 {
+		return found, err
+	}
+	texts, err := w.l.Lookup(ctx, w.identity, contents)
+	for j, i := range at {
+		if err == nil {
+			found[i].N = texts[j].N
+		}
+	}
+	return found, err
+}
+
 // store puts texts, with the vectors that they have, into the store.
 func (w *writer) store(ctx context.Context, wants []*want) error {
 	if len(wants) == 0 {
@@ -73,6 +101,12 @@ func (w *writer) store(ctx context.Context, wants []*want) error {
 	entries := make([]ledger.Entry, len(wants))
 	for i, x := range wants {
 		entries[i] = ledger.Entry{Hash: x.hash, Text: x.text, Vector: x.vector}
+		if x.group != nil {
+			entries[i] = ledger.Entry{Hash: x.content, Text: x.text}
+			if x.vector != nil {
+				entries = append(entries, ledger.Entry{Hash: x.hash, Vector: x.vector}) //nolint:makezero // behind the texts
+			}
+		}
 	}
 	numbers, err := w.l.Put(ctx, w.identity, entries)
 	if err != nil {
@@ -84,8 +118,20 @@ func (w *writer) store(ctx context.Context, wants []*want) error {
 	return nil
 }
 
+// keep stores what the embedder made, in the own store and in the shared one, and counts it.
+func (w *writer) keep(ctx context.Context, made []*want) error {
+	w.tally.do(func(r *Result) { r.Embeddings.Computed += len(made) })
+	w.tally.progress.Embedded(len(made), 0)
+	err := w.store(ctx, made)
+	w.share(ctx, made)
+	return err
+}
+
 // embedAll embeds in requests within the model's limits, several at a time.
 func (w *writer) embedAll(ctx context.Context, wants []*want) error {
+	if w.p.model.Contextual {
+		return w.embedGroups(ctx, wants)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(w.p.concurrency())
 	for _, batch := range w.requests(wants) {
@@ -99,11 +145,7 @@ func (w *writer) embedAll(ctx context.Context, wants []*want) error {
 					good = append(good, x)
 				}
 			}
-			w.tally.do(func(r *Result) { r.Embeddings.Computed += len(good) })
-			w.tally.progress.Embedded(len(good), 0)
-			err := w.store(ctx, good)
-			w.share(ctx, good)
-			return err
+			return w.keep(ctx, good)
 		})
 	}
 	return g.Wait()
@@ -137,16 +179,9 @@ func (w *writer) requests(wants []*want) [][]*want {
 	return out
 }
 
-// embed asks for one request's vectors. A request refused as invalid or too large is halved until the text at fault stands alone.
-func (w *writer) embed(ctx context.Context, batch []*want) error {
-	texts := make([]string, len(batch))
-	tokens := 0
-	for i, x := range batch {
-		texts[i] = x.text
-		tokens += x.tokens
-	}
-	var got [][]float32
-	err := w.p.retry(ctx, "embed with "+w.p.model.Provider, func() error {
+// ask sends one request, as often as it takes.
+func (w *writer) ask(ctx context.Context, texts []string, tokens int) (got [][]float32, err error) {
+	err = w.p.retry(ctx, "embed with "+w.p.model.Provider, func() error {
 		if err := w.pace.begin(ctx, tokens); err != nil {
 			return err
 		}
@@ -155,21 +190,75 @@ func (w *writer) embed(ctx context.Context, batch []*want) error {
 		w.pace.end(err)
 		return err
 	})
+	if err == nil || errors.As(err, new(*connector.BatchError)) {
+		w.proof.took.Store(true)
+		if len(got) != len(texts) {
+			return nil, fmt.Errorf("embedder %s returned %d vectors for %d texts", w.p.model.Provider, len(got), len(texts))
+		}
+	}
+	return got, err
+}
+
+// proof is what a run knows of its embedder.
+type proof struct {
+	took    atomic.Bool // it took a request
+	mu      sync.Mutex
+	verdict error // it takes none
+}
+
+// probeText is what is asked for to find out whether an embedder takes anything.
+const probeText = "kbsync"
+
+// blame decides who is at fault where a text that was sent alone was refused: the text, or (the error) every request of this run, by a
+// wrong name of a model, say. As long as the embedder took no request, it is asked for one word: if it refuses that, the run ends.
+func (w *writer) blame(ctx context.Context) error {
+	w.proof.mu.Lock()
+	defer w.proof.mu.Unlock()
+	if w.proof.took.Load() || w.proof.verdict != nil {
+		return w.proof.verdict
+	}
+	_, err := w.ask(ctx, []string{probeText}, 1)
+	switch {
+	case w.proof.took.Load():
+		return nil
+	case refusedText(err):
+		m := &w.p.model
+		err = UsageErrorf("the embedder %s refuses every request, one of a single word too, so no document was blamed: check the keys of "+
+			"embedder.%s, the model (%s) first: %w", m.Provider, m.Provider, m.Name, err)
+	}
+	w.proof.verdict = err
+	return err
+}
+
+// refusedText says whether a request was refused for what is in it.
+func refusedText(err error) bool {
+	class := connector.ClassOf(err)
+	return class == connector.ClassInvalid || class == connector.ClassTooLarge
+}
+
+// embed asks for one request's vectors. A request refused as invalid or too large is halved until the text at fault stands alone.
+func (w *writer) embed(ctx context.Context, batch []*want) error {
+	texts := make([]string, len(batch))
+	tokens := 0
+	for i, x := range batch {
+		texts[i] = x.text
+		tokens += x.tokens
+	}
+	got, err := w.ask(ctx, texts, tokens)
 	var be *connector.BatchError
 	if err != nil && !errors.As(err, &be) {
-		class := connector.ClassOf(err)
-		if class != connector.ClassInvalid && class != connector.ClassTooLarge {
+		if !refusedText(err) {
 			return err
 		}
 		if len(batch) == 1 {
 			batch[0].err = err
-			return nil
+			return w.blame(ctx)
 		}
 		half := len(batch) / 2
-		return errors.Join(w.embed(ctx, batch[:half]), w.embed(ctx, batch[half:]))
-	}
-	if len(got) != len(batch) {
-		return fmt.Errorf("embedder %s returned %d vectors for %d texts", w.p.model.Provider, len(got), len(batch))
+		if err := w.embed(ctx, batch[:half]); err != nil {
+			return err
+		}
+		return w.embed(ctx, batch[half:])
 	}
 	for i, x := range batch {
 		if be != nil && be.Items[i] != nil {
@@ -203,14 +292,14 @@ func checkVector(v []float32, dims int) error {
 
 // wantSet joins equal texts of a batch, so that each is looked up and embedded once.
 type wantSet struct {
-	byHash map[[sha256.Size]byte]*want
+	byHash map[ledger.Hash]*want
 	list   []*want
 }
 
 // add returns the one want that stands for the text of x.
 func (s *wantSet) add(x *want) *want {
 	if s.byHash == nil {
-		s.byHash = map[[sha256.Size]byte]*want{}
+		s.byHash = map[ledger.Hash]*want{}
 	}
 	have := s.byHash[x.hash]
 	if have == nil {

@@ -239,6 +239,9 @@ func (m *mover) vectors(ctx context.Context, items []item) error {
 	hashes := make([]ledger.Hash, len(items))
 	for i := range items {
 		hashes[i] = textHash(items[i].point.EmbedText)
+		if address, ok := contextOf(&items[i].point.Record); ok && m.p.model.Contextual {
+			hashes[i] = address
+		}
 	}
 	found, err := m.l.Lookup(ctx, m.from.schema.Model, hashes)
 	for i := range found {

@@ -219,16 +219,18 @@ func (pr *planner) step(ctx context.Context, j job) error {
 		}
 		found, err := pr.w.l.Lookup(ctx, pr.w.identity, hashes)
 		elsewhere := pr.w.peekShared(ctx, set.list, found)
+		var missing []*want
 		for i, x := range set.list {
-			if err == nil && !x.plain && x.vector == nil {
-				if found[i].Vector != nil || elsewhere[x.hash] {
-					step.Cached++
-				} else {
-					step.Embeddings++
-					pr.embedTokens += x.tokens
-				}
+			switch {
+			case err != nil || x.plain || x.vector != nil:
+			case found[i].Vector != nil || elsewhere[x.hash]:
+				step.Cached++
+			default:
+				missing = append(missing, x)
 			}
 		}
+		n, tokens := pr.w.toEmbed(missing)
+		step.Embeddings, pr.embedTokens = step.Embeddings+n, pr.embedTokens+tokens
 		return err
 	})
 	if s.spool != nil {

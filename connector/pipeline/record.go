@@ -37,7 +37,14 @@ type piece struct {
 	StoreOnly bool             `json:"o,omitempty"`
 	Metadata  map[string]any   `json:"m,omitempty"`
 	Vector    []float32        `json:"v,omitempty"`
+
+	// The group that it is in, and its place there: -1 if it only stands between members. Set once the document is cut.
+	group *group
+	place int
 }
+
+// size is the bytes of the embedded text.
+func (c *piece) size() int { return len(c.Context) + len(c.Content) }
 
 func (c *piece) embedText() string { return c.Context + c.Content }
 

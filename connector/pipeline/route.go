@@ -84,6 +84,14 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		infos = append(infos, parser.Info())
 	}
 	r.global = digest(p.file.Name, p.file.IDs, p.file.Dedup, p.file.FrontMatter, recordVersion)
+	if p.model.Contextual { // what a group holds decides what vectors its texts have
+		l := limitsOf(&p.model)
+		c, err := p.counter("model")
+		if err != nil {
+			return nil, err
+		}
+		r.global = digest(r.global, contextVersion, l.items, l.tokens, l.bytes, c.Name())
+	}
 	parts := []any{r.global, infos}
 	for i, rule := range p.file.Rules {
 		var rt *route

@@ -105,7 +105,7 @@ func (w *writer) restore(ctx context.Context, items []item) error {
 	wants := make([]*want, len(items))
 	for i := range items {
 		x := items[i].write
-		wants[i] = &want{hash: x.want.hash, text: x.want.text, tokens: x.want.tokens, plain: x.noVec}
+		wants[i] = &want{hash: x.want.hash, content: x.want.content, text: x.want.text, tokens: x.want.tokens, plain: x.noVec, group: x.want.group, place: x.want.place}
 	}
 	if err := w.vectors(ctx, wants); err != nil {
 		return err

@@ -335,6 +335,7 @@ func (b *batcher) take(ctx context.Context, res cutResult) error {
 		for _, x := range win.writes {
 			b.bytes += len(x.want.text)
 		}
+		b.bytes += win.bytes
 		if b.pieces >= batchPieces || b.bytes >= batchBytes {
 			return b.flush(ctx)
 		}

@@ -156,8 +156,13 @@ func (r *rebuilder) flush(ctx context.Context) error {
 		pt := &r.points[i]
 		// The hash is computed from what is there: a drifted text must not pass for the true one.
 		entries[i] = ledger.Entry{Hash: sha256.Sum256([]byte(pt.EmbedText)), Text: pt.EmbedText}
-		if len(pt.Vector) == r.o.schema.Dimensions && checkVector(pt.Vector, r.o.schema.Dimensions) == nil {
+		if len(pt.Vector) != r.o.schema.Dimensions || checkVector(pt.Vector, r.o.schema.Dimensions) != nil {
+			continue
+		}
+		if !r.p.model.Contextual {
 			entries[i].Vector = pt.Vector
+		} else if address, ok := contextOf(&pt.Record); ok {
+			entries = append(entries, ledger.Entry{Hash: address, Vector: pt.Vector}) //nolint:makezero // behind the texts
 		}
 	}
 	numbers, err := r.l.Put(ctx, r.o.schema.Model, entries)
@@ -172,6 +177,9 @@ func (r *rebuilder) flush(ctx context.Context) error {
 			continue // not written by kbsync
 		}
 		a := ledger.Adopted{Chunk: ledger.Chunk{ID: id, Text: numbers[i], Payload: payloadHash(&pt.Record)}}
+		if r.p.model.Contextual && pt.Vector != nil {
+			a.Chunk.Vector, _ = contextOf(&pt.Record)
+		}
 		if a.Doc, a.New, err = r.doc(ctx, pt); err != nil {
 			return err
 		}

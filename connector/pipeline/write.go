@@ -31,6 +31,7 @@ type writer struct {
 	noted    map[string]bool // parsers whose backend is in the ledger
 	stamp    *stamp
 	pace     *pace // of the embedder
+	proof    proof
 }
 
 // docWrite is one document being written, over one or more windows.
@@ -55,6 +56,8 @@ type window struct {
 	d      *docWrite
 	writes []*write
 	moves  []*write // payload alone
+	group  *group   // the latest that a write or move is in
+	bytes  int      // of those groups' texts
 	last   bool
 	same   bool // nothing to compare: the content is known to be stored
 }
@@ -66,11 +69,12 @@ type write struct {
 	index   int
 	payload [16]byte
 	want    *want
+	vector  ledger.Hash // the address of its vector where the model is contextual, else zero
 	noVec   bool
 }
 
 func (x *write) chunk(state ledger.ChunkState) ledger.Chunk {
-	return ledger.Chunk{ID: x.id, Index: x.index, Text: x.want.number, Payload: x.payload, State: state}
+	return ledger.Chunk{ID: x.id, Index: x.index, Text: x.want.number, Payload: x.payload, State: state, Vector: x.vector}
 }
 
 // begin reads what the ledger knows of a staged document.
@@ -130,13 +134,17 @@ func (w *writer) windows(ctx context.Context, s *staged, yield func(*window) err
 		w.compare(win, pending, index, prev, next)
 		prev, index, inWindow = pending.ID.String(), index+1, inWindow+1
 	}
-	for pc, err := range s.each(ctx) {
+	pieces := s.each(ctx)
+	if w.p.model.Contextual {
+		pieces = grouped(pieces, limitsOf(&w.p.model))
+	}
+	for pc, err := range pieces {
 		if err != nil {
 			return err
 		}
 		if pending != nil {
 			emit(pc.ID.String())
-			if inWindow >= windowSize {
+			if inWindow >= windowSize && (pc.group == nil || pc.group != pending.group) {
 				if err := yield(win); err != nil {
 					return err
 				}
@@ -156,21 +164,29 @@ func (w *writer) windows(ctx context.Context, s *staged, yield func(*window) err
 func (w *writer) compare(win *window, pc *piece, index int, prev, next string) {
 	d := win.d
 	x := &write{record: d.s.base.record(pc, index, prev, next), id: pc.ID, index: index, noVec: pc.StoreOnly}
+	x.want = &want{hash: [32]byte(pc.Hash), content: [32]byte(pc.Hash), text: pc.embedText(), tokens: pc.Tokens, vector: pc.Vector, plain: pc.StoreOnly}
+	if w.p.model.Contextual {
+		x.inContext(pc)
+	}
 	x.payload = payloadHash(&x.record)
 	old := d.existing[pc.ID]
 	if old != nil {
 		d.kept[pc.ID] = true
 	}
-	x.want = &want{hash: [32]byte(pc.Hash), text: pc.embedText(), tokens: pc.Tokens, vector: pc.Vector, plain: pc.StoreOnly}
 	switch {
-	case old != nil && old.State == ledger.ChunkLive && old.Payload == x.payload:
+	case old != nil && old.State == ledger.ChunkLive && old.Payload == x.payload && old.Vector == x.vector:
 		d.unchanged++
-	case old != nil && old.State == ledger.ChunkLive && w.caps.Payload && w.p.file.IDs != "position":
+		return
+	case old != nil && old.State == ledger.ChunkLive && w.caps.Payload && w.p.file.IDs != "position" && old.Vector == x.vector:
 		// Under content ids an equal id means an equal text: only the payload moved.
 		x.want.plain = true
 		win.moves = append(win.moves, x)
 	default:
 		win.writes = append(win.writes, x)
+	}
+	if g := x.want.group; g != nil && g != win.group {
+		win.group = g
+		win.bytes += g.bytes
 	}
 }
 
