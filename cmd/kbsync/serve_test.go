@@ -143,7 +143,7 @@ func (d *daemon) ends() int {
 func handbook(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	writeText(t, filepath.Join(dir, "kbsync.yaml"), "name: served\nsources: [{ name: docs, fs: { root: docs } }]\nsync: { debounce: 100ms, poll: 1s }\n")
+	writeText(t, filepath.Join(dir, "kbsync.yaml"), "name: served\nsources: [{ name: docs, fs: { root: docs } }]\nembedder: { lexical: {} }\nsync: { debounce: 100ms, poll: 1s }\n")
 	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type File struct {
 
 	Sources  []SourceConf `yaml:"sources" required:"true" doc:"the sources, at least one"`
 	Rules    []Rule       `yaml:"rules" doc:"which documents are cut how; the first match wins, the built-in rules follow"`
-	Embedder *Kinded      `yaml:"embedder" kinds:"embedder" doc:"what makes the vectors; default: lexical"`
+	Embedder *Kinded      `yaml:"embedder" kinds:"embedder" doc:"what gives the texts their vectors; default: local, or what the pipeline began with"`
 	Sink     *Kinded      `yaml:"sink" kinds:"sink" doc:"where the chunks are stored; default: sqlite beside the configuration"`
 	Sync     Sync         `yaml:"sync" doc:"how a run behaves"`
 	// FrontMatter names the keys of a document's front matter that are copied to its chunks' metadata.
