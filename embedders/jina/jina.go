@@ -6,8 +6,10 @@
 //
 // # Limits
 //
-// Long texts are refused, not cut. Late chunking, which would join the texts of a request, is off: each text is embedded alone. The
-// models' tokenizers are not known here: cl100k counts in their place.
+// Long texts are refused, not cut. The models' tokenizers are not known here: cl100k counts in their place.
+//
+// Late chunking gives a chunk a vector that knows its neighbours: the service joins the texts of a request, 8,192 tokens of them at most,
+// so that a request holds consecutive chunks of one document.
 package jina
 
 import (
@@ -26,9 +28,13 @@ const (
 // maxItems keeps a request within a minute's tokens of a free key; the API takes more.
 const maxItems = 128
 
+// contextTokens is what late chunking joins.
+const contextTokens = 8192
+
 // Config is the embedder's part of the configuration.
 type Config struct {
 	providers.Config `yaml:",inline"`
+	LateChunking     bool `yaml:"late_chunking" doc:"embed the chunks of a document together, so that each vector knows its neighbours. Part of the model's identity"`
 }
 
 // Validate checks the keys and fills those that are empty.
@@ -43,6 +49,9 @@ func (c *Config) card() providers.Card {
 	card, _ := providers.Find(cards(), c.Model)
 	card.MaxItems = maxItems
 	card.Normalized = true // asked for
+	if c.LateChunking {
+		card.Contextual, card.MaxTokens = true, contextTokens
+	}
 	return card
 }
 
@@ -69,7 +78,8 @@ func Open(ctx context.Context, c Config) (*providers.Embedder, error) {
 		Provider: "jina", Version: "1", Config: c.Config, Card: card, Path: "embeddings",
 		KeyHeader: "Authorization", KeyScheme: "Bearer ", Roles: roles,
 		Encode: func(r providers.Request) any {
-			return body{Model: r.Model, Input: r.Texts, Task: roles[r.Role], Dimensions: r.Dimensions, Normalized: true, Type: "float"}
+			late := c.LateChunking && r.Role == providers.Document // a question is no document in parts
+			return body{Model: r.Model, Input: r.Texts, Task: roles[r.Role], Dimensions: r.Dimensions, Normalized: true, Type: "float", LateChunking: late}
 		},
 		Decode: providers.DecodeData,
 	})
@@ -84,7 +94,7 @@ type body struct {
 	Normalized   bool     `json:"normalized"`
 	Type         string   `json:"embedding_type"`
 	Truncate     bool     `json:"truncate"`      // always false: a text that is cut has the vector of another text
-	LateChunking bool     `json:"late_chunking"` // always false: a vector must not depend on the other texts of its request
+	LateChunking bool     `json:"late_chunking"` // only where it is configured: else a vector must not depend on the other texts of its request
 }
 
 // cards are Jina's own figures. The models of version 2 know no task.

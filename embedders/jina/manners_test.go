@@ -31,3 +31,19 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// Late chunking is another model, of one document of 8,192 tokens a request.
+func TestLateIsAnotherModel(t *testing.T) {
+	c := providers.Config{APIKey: "k", Dimensions: 512}
+	plain, err := Open(t.Context(), Config{Config: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := Open(t.Context(), Config{Config: c, LateChunking: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := plain.Model(), joined.Model(); a.Identity() == b.Identity() || a.Contextual || !b.Contextual || b.MaxTokens != 6144 {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+}

@@ -31,6 +31,8 @@ type Card struct {
 	QueryPrefix    string
 	// Plain models do not tell passages from questions though others of the provider do.
 	Plain bool
+	// Contextual models take the texts of a request for consecutive parts of one document.
+	Contextual bool
 	// Price of a million tokens in US dollars.
 	Price float64
 }
@@ -71,8 +73,8 @@ func (s *Spec) model() (connector.Model, error) {
 	m := connector.Model{
 		Provider: s.Provider, Name: cmp.Or(s.Name, c.Model), Version: s.Version, Dimensions: card.Dimensions,
 		DocumentPrefix: prefix(c.DocumentPrefix, card.DocumentPrefix), QueryPrefix: prefix(c.QueryPrefix, card.QueryPrefix),
-		Normalized: card.Normalized || c.Normalize,
-		MaxItems:   card.MaxItems, MaxTokens: card.MaxTokens, MaxInputTokens: card.MaxInputTokens,
+		Normalized: card.Normalized || c.Normalize, Contextual: card.Contextual,
+		MaxItems: card.MaxItems, MaxTokens: card.MaxTokens, MaxInputTokens: card.MaxInputTokens,
 		RequestsPerMinute: c.RequestsPerMinute, TokensPerMinute: c.TokensPerMinute, Budget: c.Budget,
 		PricePerMillion: card.Price,
 	}

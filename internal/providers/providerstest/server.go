@@ -52,6 +52,8 @@ type Wire struct {
 	Indexed bool
 	// Dimensions of a vector if none are asked for.
 	Dimensions int
+	// Mixed gives the texts of a passage's request a part of their neighbours' vectors: a contextual model.
+	Mixed bool
 	// Agent is a word of the User-Agent; default kbsync.
 	Agent string
 }
@@ -228,7 +230,24 @@ func (s *Server) vectors(c Call) (vectors []Vec, tokens int) {
 		vectors[i] = Vec{Index: i, Values: Vector(c.Kind, text, dims)}
 		tokens += len(text)
 	}
+	if s.wire.Mixed {
+		mix(vectors)
+	}
 	return vectors, tokens
+}
+
+// mix adds to each vector a tenth of the one before.
+func mix(vectors []Vec) {
+	for i := len(vectors) - 1; i > 0; i-- {
+		square := 0.0
+		for k, x := range vectors[i-1].Values {
+			vectors[i].Values[k] += x / 10
+			square += float64(vectors[i].Values[k]) * float64(vectors[i].Values[k])
+		}
+		for k := range vectors[i].Values {
+			vectors[i].Values[k] /= float32(math.Sqrt(square))
+		}
+	}
 }
 
 func reply(w http.ResponseWriter, status int, v any) {

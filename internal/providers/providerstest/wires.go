@@ -90,8 +90,43 @@ func Voyage(dimensions int) Wire {
 		}}
 }
 
+// VoyageContext is POST /v1/contextualizedembeddings, of one document a request.
+func VoyageContext(dimensions int) Wire {
+	return Wire{
+		Base: "/v1", Below: "/contextualizedembeddings", Key: bearer, Indexed: true, Dimensions: dimensions,
+		Read: func(body []byte) (Call, error) {
+			var b struct {
+				Model           string
+				Inputs          [][]string
+				InputType       string `json:"input_type"`
+				OutputDimension int    `json:"output_dimension"`
+			}
+			err := strict(body, &b)
+			if err == nil && (len(b.Inputs) != 1 || b.InputType == "query" && len(b.Inputs[0]) != 1) {
+				err = errors.New("want one document, and of a question one text")
+			}
+			c := Call{Model: b.Model, Kind: b.InputType, Dimensions: b.OutputDimension}
+			for _, texts := range b.Inputs {
+				c.Texts = append(c.Texts, texts...)
+			}
+			return c, err
+		},
+		Write: func(c Call, vectors []Vec, tokens int) any {
+			document, _ := data(c, vectors, tokens).(map[string]any)
+			document["index"] = 0
+			delete(document, "usage")
+			return map[string]any{"object": "list", "data": []any{document}, "model": c.Model, "usage": map[string]any{"total_tokens": tokens}}
+		},
+	}
+}
+
+// JinaLate is POST /v1/embeddings with late chunking of passages.
+func JinaLate(dimensions int) Wire { return jina(dimensions, true) }
+
 // Jina is POST /v1/embeddings with tasks.
-func Jina(dimensions int) Wire {
+func Jina(dimensions int) Wire { return jina(dimensions, false) }
+
+func jina(dimensions int, late bool) Wire {
 	return Wire{Base: "/v1", Below: "/embeddings", Key: bearer, Indexed: true, Dimensions: dimensions, Write: data,
 		Read: func(body []byte) (Call, error) {
 			var b struct {
@@ -105,7 +140,7 @@ func Jina(dimensions int) Wire {
 				LateChunking  bool `json:"late_chunking"`
 			}
 			err := strict(body, &b)
-			if err == nil && (b.Truncate != nil && *b.Truncate || b.LateChunking || !b.Normalized) {
+			if err == nil && (b.Truncate != nil && *b.Truncate || b.LateChunking != (late && b.Task != "retrieval.query") || !b.Normalized) {
 				err = errCut()
 			}
 			return Call{Model: b.Model, Texts: b.Input, Kind: b.Task, Dimensions: b.Dimensions, Base64: b.EmbeddingType == "base64"}, err
