@@ -17,7 +17,13 @@ type remoteConfig struct {
 // registry is the program's own list and the plugins that exist for tests alone.
 func registry(tb testing.TB, r *rig) *connector.Registry {
 	tb.Helper()
-	reg, err := plugins.Registry(nil)
+	return registryWith(tb, r, nil)
+}
+
+// registryWith is that of a build with these weights.
+func registryWith(tb testing.TB, r *rig, weights []byte) *connector.Registry {
+	tb.Helper()
+	reg, err := plugins.Registry(weights)
 	err = errors.Join(err,
 		reg.Sources.Add("faulty", faultyPlugin()),
 		reg.Sources.Add("paged", pagedPlugin(r)),
