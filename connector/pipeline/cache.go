@@ -1,13 +1,9 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -35,10 +31,25 @@ func (s *Store) Stats(ctx context.Context) (ledger.StoreStats, error) {
 	return st, errors.Join(err, l.Close())
 }
 
-// Prune removes texts that no chunk uses, and their vectors.
-func (s *Store) Prune(ctx context.Context) (removed int, err error) {
+// Prune removes texts that no chunk uses, and their vectors. With dryRun it only counts.
+func (s *Store) Prune(ctx context.Context, dryRun bool) (removed int, err error) {
+	if dryRun {
+		st, err := s.Stats(ctx)
+		return st.Unused, err
+	}
 	err = s.alone(ctx, "kbsync cache prune", func(l *ledger.Ledger) (err error) {
 		removed, err = l.Prune(ctx)
+		return err
+	})
+	return removed, err
+}
+
+// PruneModel removes the vectors of one model, by its identity; the texts stay. With dryRun it only counts.
+func (s *Store) PruneModel(ctx context.Context, identity string, dryRun bool) (removed int, err error) {
+	err = s.alone(ctx, "kbsync cache prune", func(l *ledger.Ledger) (err error) {
+		if removed, err = l.PruneModel(ctx, identity, dryRun); errors.Is(err, ledger.ErrNoModel) {
+			err = &UsageError{err}
+		}
 		return err
 	})
 	return removed, err
@@ -79,39 +90,26 @@ func (s *Store) Export(ctx context.Context, w io.Writer) (n int, err error) {
 	return n, l.Close()
 }
 
-// Import reads what Export wrote. A line with a text whose hash is not that of it is refused, with its number.
-func (s *Store) Import(ctx context.Context, r io.Reader) (n int, err error) {
+// Import reads what Export wrote; name stands for the reader in messages. Lines that are not what Export writes are left out and named in the
+// report: the others are taken over. What the store has already stays.
+func (s *Store) Import(ctx context.Context, name string, r io.Reader) (report Imported, err error) {
 	err = s.alone(ctx, "kbsync cache import", func(l *ledger.Ledger) error {
-		d := json.NewDecoder(bufio.NewReader(r))
-		for {
-			var it ledger.StoreItem
-			if err := d.Decode(&it); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return UsageErrorf("item %d: %w", n+1, err)
+		im := &importer{report: &report, name: name, dims: map[string]int{}, known: l.Dimensions, pending: map[string][]importLine{}}
+		im.take = func(x *importLine) (bool, error) {
+			if x.Text == nil {
+				return false, errors.New("it has no text, as the lines of a shared store: import it with --shared")
 			}
-			hash, err := itemHash(&it)
-			if err != nil {
-				return UsageErrorf("item %d: %w", n+1, err)
-			}
-			if _, err := l.Put(ctx, it.Model, []ledger.Entry{{Hash: hash, Text: it.Text, Vector: it.Vector}}); err != nil {
-				return fmt.Errorf("item %d: %w", n+1, err)
-			}
-			n++
+			return true, nil
 		}
+		im.put = func(ctx context.Context, model string, lines []importLine) error {
+			entries := make([]ledger.Entry, len(lines))
+			for i := range lines {
+				entries[i] = ledger.Entry{Hash: lines[i].sum, Text: *lines[i].Text, Vector: lines[i].Vector}
+			}
+			_, err := l.Put(ctx, model, entries)
+			return err
+		}
+		return im.run(ctx, r)
 	})
-	return n, err
-}
-
-// itemHash is an item's address. That of a text is checked; a vector in context has one that cannot be.
-func itemHash(it *ledger.StoreItem) (hash ledger.Hash, err error) {
-	raw, err := hex.DecodeString(it.Hash)
-	if err != nil || len(raw) != len(hash) {
-		return hash, errors.New("the hash is not a SHA-256 in hexadecimal")
-	}
-	hash = ledger.Hash(raw)
-	if it.Text != "" && hash != sha256.Sum256([]byte(it.Text)) {
-		return hash, errors.New("the hash is not that of the text")
-	}
-	return hash, nil
+	return report, err
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -247,51 +246,4 @@ func hashesOf(wants []*want) []ledger.Hash {
 		hashes[i] = x.hash
 	}
 	return hashes
-}
-
-// SharedStore is the shared store as `kbsync cache --shared` works on it.
-type SharedStore struct {
-	path string
-	opts vectorstore.Options
-}
-
-// OpenSharedStore names the shared store of a configuration.
-func OpenSharedStore(file *config.File) (*SharedStore, error) {
-	path := SharedPath(file)
-	if path == "" {
-		return nil, UsageErrorf("the configuration names no shared store: store: FILE does")
-	}
-	return &SharedStore{path: path}, nil
-}
-
-// with calls fn with the store; a file that is missing is no store yet, which fn is not called for.
-func (s *SharedStore) with(ctx context.Context, opts vectorstore.Options, fn func(*vectorstore.Store) error) error {
-	store, err := vectorstore.Open(ctx, s.path, opts)
-	switch {
-	case errors.Is(err, os.ErrNotExist) && !opts.Create:
-		return nil
-	case err != nil:
-		return &UsageError{err}
-	}
-	return errors.Join(fn(store), store.Close())
-}
-
-// Stats counts the vectors of each model.
-func (s *SharedStore) Stats(ctx context.Context) (st []vectorstore.ModelStats, err error) {
-	err = s.with(ctx, vectorstore.Options{ReadOnly: true}, func(v *vectorstore.Store) (err error) {
-		st, err = v.Stats(ctx)
-		return err
-	})
-	return st, err
-}
-
-// Prune removes vectors.
-func (s *SharedStore) Prune(ctx context.Context, opts vectorstore.PruneOptions) (p vectorstore.Pruned, err error) {
-	err = s.with(ctx, vectorstore.Options{ReadOnly: opts.DryRun}, func(v *vectorstore.Store) (err error) {
-		if p, err = v.Prune(ctx, opts); errors.Is(err, vectorstore.ErrNoModel) {
-			err = fmt.Errorf("%w", &UsageError{err})
-		}
-		return err
-	})
-	return p, err
 }

@@ -182,7 +182,8 @@ func (s *Store) putter(ctx context.Context, tx *sql.Tx, model string, id int64) 
 		{&p.find, "SELECT k.n, v.sum, v.v FROM keys k LEFT JOIN vectors v ON v.n=k.n WHERE k.model=? AND k.hash=?"},
 		{&p.insert, "INSERT INTO vectors(sum, v) VALUES(?,?) RETURNING n"},
 		{&p.point, "INSERT INTO keys(model, hash, n, dims, used) VALUES(?,?,?,?,?) ON CONFLICT DO UPDATE SET n=excluded.n, dims=excluded.dims, used=excluded.used"},
-		{&p.drop, "DELETE FROM vectors WHERE n=?"},
+		// Of a damaged file: what another key points to as well may be that one's.
+		{&p.drop, "DELETE FROM vectors WHERE n=?1 AND (SELECT count(*) FROM keys WHERE n=?1) < 2"},
 	} {
 		st, err := tx.PrepareContext(ctx, x.query)
 		if err != nil {

@@ -71,9 +71,9 @@ type Store struct {
 	write    *sql.DB // one connection
 	read     *sql.DB
 
-	mu    sync.Mutex // guards the two below
-	mute  bool       // noting a use failed once: no more notes
-	used  map[key]struct{}
+	mu   sync.Mutex // guards the two below
+	mute bool       // noting a use failed once: no more notes
+	used map[key]struct{}
 }
 
 // key names a vector.
@@ -160,7 +160,10 @@ func (s *Store) check(ctx context.Context) error {
 // present makes sure that there is a file. A new one is made under another name and appears whole: whatever ends this process, there is
 // no store or a complete one.
 func present(ctx context.Context, path string, opts Options) error {
-	_, err := os.Stat(path)
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return connector.Errorf(connector.ClassConflict, "vector store: %s is a folder: name a file", path)
+	}
 	if err == nil {
 		return nil
 	}
