@@ -119,11 +119,12 @@ func TestDefaultModelAnswers(t *testing.T) {
 	r := newDefaultRig(t, true)
 	r.write("c.md", "# Paris\n\nParis has been the seat of the French government since the Middle Ages.\n")
 	r.write("d.md", "# 烹饪\n\n把土豆去皮切块，放入烤箱烤四十分钟。\n")
+	r.write("e.md", "# 年假\n\n员工每年享有二十五天带薪年假。\n")
 	r.sync()
 	p := r.open()
 	defer func() { _ = p.Close() }()
 	for question, want := range map[string]string{
-		"How long can staff go on vacation?": "a.md", "假期一共多少日子": "a.md",
+		"How long is the vacation of staff?": "a.md", "假期一共多少日子": "e.md",
 		"how to change the cartridge safely": "b.md", "怎样安全地换过滤器": "b.md",
 		"capital city": "c.md", "法国首都": "c.md", "roast potatoes": "d.md",
 	} {
