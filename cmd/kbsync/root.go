@@ -40,7 +40,7 @@ database hold exactly the chunks of the documents that are there now.`,
 	_ = root.RegisterFlagCompletionFunc("format", fixed("text", "json"))
 	root.AddCommand(
 		newInit(a), newValidate(a), newSchema(a), newConfig(a), newSources(a), newParse(a), newChunk(a), newPlan(a), newSync(a),
-		newWatch(a), newServe(a),
+		newWatch(a), newServe(a), newServeEmbeddings(a),
 		newQuery(a), newExport(a), newVerify(a), newMigrate(a), newAdopt(a), newRollback(a), newStatus(a), newForget(a), newCache(a), newVersion(a),
 	)
 	return root
