@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/embedders/bedrock"
 	"github.com/kbsync/kbsync/embedders/cohere"
 	"github.com/kbsync/kbsync/embedders/gemini"
 	"github.com/kbsync/kbsync/embedders/jina"
@@ -82,6 +83,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			voyage.Plugin(),
 			jina.Plugin(),
 			gemini.Plugin(),
+			bedrock.Plugin(),
 		),
 		add(&reg.Sinks,
 			sqlite.Plugin(),

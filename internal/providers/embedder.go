@@ -168,6 +168,9 @@ func (e *Embedder) call(ctx context.Context, texts []string, role Role) ([][]flo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if most := e.model.MaxItems; most > 0 && len(texts) > most { // a service of one text might give it the vector of another
+		return nil, e.faults.Errorf(connector.ClassTooLarge, "%d texts in a request of %d at most", len(texts), most)
+	}
 	request := Request{Model: e.spec.Config.Model, Texts: texts, Role: role, Dimensions: e.ask}
 	if p := e.prefixes[role]; p != "" {
 		request.Texts = make([]string, len(texts))
