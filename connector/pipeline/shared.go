@@ -93,16 +93,16 @@ func (s *shared) open(ctx context.Context, opts vectorstore.Options) *vectorstor
 
 // warn tells the first trouble; the caller holds the lock.
 func (s *shared) warn(err error) {
-	level := slog.LevelWarn
+	say := s.log.Warn
 	if s.warned {
-		level = slog.LevelDebug
+		say = s.log.Debug
 	}
 	s.warned = true
-	how := "going on without the shared store of vectors"
-	if !s.deaf {
-		how = "the shared store of vectors is read, and nothing is added to it"
+	if s.deaf {
+		say("going on without the shared store of vectors", "error", err)
+		return
 	}
-	s.log.Log(context.Background(), level, how, "error", err)
+	say("the shared store of vectors is read, and nothing is added to it", "error", err)
 }
 
 func (s *shared) readable() bool {

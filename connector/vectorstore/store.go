@@ -238,7 +238,9 @@ func Files(path string) []string {
 	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + ".lock"}
 }
 
-// Close notes what was used and ends all connections.
+// Close notes what was used, also where the caller was cancelled, and ends all connections.
+//
+//nolint:contextcheck // it needs no more than a moment
 func (s *Store) Close() error {
 	s.flushUsed(context.Background(), 0)
 	return s.disconnect()
