@@ -164,10 +164,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, control *http.Resp
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, &failure{status: http.StatusUnsupportedMediaType, kind: kindInvalid, message: "send the body without Content-Encoding"}
 	}
-	// The server's own ReadTimeout would end requests that take long to answer: golang.org/issue/59602.
-	_ = control.SetReadDeadline(time.Now().Add(s.bodyTimeout))
+	_ = control.SetReadDeadline(time.Now().Add(s.bodyTimeout)) // net/http lifts it at the end of the body
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
-	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
