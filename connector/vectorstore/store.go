@@ -239,8 +239,6 @@ func Files(path string) []string {
 }
 
 // Close notes what was used, also where the caller was cancelled, and ends all connections.
-//
-//nolint:contextcheck // it needs no more than a moment
 func (s *Store) Close() error {
 	s.flushUsed(context.Background(), 0)
 	return s.disconnect()
