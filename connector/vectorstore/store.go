@@ -239,6 +239,8 @@ func Files(path string) []string {
 }
 
 // Close notes what was used, also where the caller was cancelled, and ends all connections.
+//
+//nolint:contextcheck,nolintlint // the first linter reads this itself, which the second one does not see
 func (s *Store) Close() error {
 	s.flushUsed(context.Background(), 0)
 	return s.disconnect()
