@@ -22,6 +22,9 @@ type Model struct {
 	// document, in order, and each vector depends on all of them and on its place. The engine forms such groups within the limits below,
 	// and addresses their vectors by the whole group. Part of the identity. Questions are embedded alone, by EmbedQuery.
 	Contextual bool
+	// HybridShare is what the vectors should weigh against the words in a hybrid query, above 0 and at most 1; 0 means as those of most
+	// models. Little suits vectors that are made of words themselves. No part of the identity.
+	HybridShare float64
 	// Limits of one request; 0 means none. Tokens are counted by Counter.
 	MaxItems       int
 	MaxTokens      int

@@ -152,7 +152,7 @@ type Stamper interface {
 // Fusion selects how a hybrid query joins its two rankings.
 type Fusion string
 
-// FusionRelative normalises both lists' scores to [0, 1] and averages them; FusionRRF is reciprocal rank fusion (Cormack et al. 2009), k = 60.
+// FusionRelative normalises both lists' scores to [0, 1] and takes their weighted mean; FusionRRF is reciprocal rank fusion (Cormack et al. 2009), k = 60.
 const (
 	FusionRelative Fusion = "relative"
 	FusionRRF      Fusion = "rrf"
@@ -166,6 +166,9 @@ type Query struct {
 	K      int
 	Filter Filter
 	Fusion Fusion // for hybrid; empty is FusionRelative
+	// Share is what the vectors weigh in a relative score, above 0 and at most 1, the words having the rest; 0 leaves it to the sinks, which
+	// all take the same.
+	Share float64
 	// Exact asks for a comparison with every vector; sinks that can only answer from their index do that.
 	Exact bool
 }

@@ -60,7 +60,7 @@ func (p *Pipeline) Query(ctx context.Context, opts QueryOptions) ([]Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	q := connector.Query{Mode: opts.Mode, Text: opts.Text, K: opts.K, Filter: opts.Filter, Fusion: opts.Fusion, Exact: opts.Exact}
+	q := connector.Query{Mode: opts.Mode, Text: opts.Text, K: opts.K, Filter: opts.Filter, Fusion: opts.Fusion, Share: p.model.HybridShare, Exact: opts.Exact}
 	if opts.Mode != connector.ModeLexical {
 		if have := coll.Schema().Model; have != p.model.Identity() {
 			return nil, &GuardError{fmt.Sprintf("the collection was made by %s and the configuration names %s, whose vectors do not compare: "+

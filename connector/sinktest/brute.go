@@ -27,12 +27,9 @@ func bruteSearch(points []connector.Point, distance string, q connector.Query) (
 	case connector.ModeLexical:
 		ranked = lexicalRanking(candidates, q.Text)
 	case connector.ModeHybrid:
-		lists := [][]fusion.Ranked{denseRanking(candidates, distance, q.Vector), lexicalRanking(candidates, q.Text)}
-		if q.Fusion == connector.FusionRRF {
-			ranked = fusion.RRF(lists, fusion.RRFConstant)
-		} else {
-			ranked = fusion.Relative(lists, nil)
-		}
+		near, said := denseRanking(candidates, distance, q.Vector), lexicalRanking(candidates, q.Text)
+		depth := fusion.Depth(q.K)
+		ranked = fusion.Hybrid(q, near[:min(depth, len(near))], said[:min(depth, len(said))])
 	}
 	ranked = ranked[:max(0, min(q.K, len(ranked)))]
 	hits := make([]connector.Hit, len(ranked))

@@ -1,13 +1,55 @@
-// Package fusion joins rankings of the same items into one.
+// Package fusion joins rankings of the same items into one, for all sinks in the same way.
+//
+// [Hybrid] is what a hybrid query does. Its relative score is a convex combination of the two rankings' scores (Bruch, Gai and Ingber,
+// "An Analysis of Fusion Functions for Hybrid Retrieval", 2022), each normalised by the least and the greatest of its candidates: the
+// cosines of many models lie in a narrow band (those of e5 between 0.75 and 0.95), so bounds that hold for any cosine would leave
+// nothing of their differences. The vectors' share of the score is the only number that matters much; it depends on the model, which may
+// name its own ([connector.Model.HybridShare]). docs/benchmarks.md has the measurements.
 package fusion
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 // RRFConstant is the k of reciprocal rank fusion that its authors use.
 const RRFConstant = 60
+
+// DefaultShare is what the vectors weigh in a relative score, the words having the rest, where the query does not say.
+const DefaultShare = 0.7
+
+// wordsWithin is the place that the best by words does not fall behind in a relative score: who asks for an identifier or a rare name
+// must see where it stands, however many texts are near in meaning.
+const wordsWithin = 3
+
+// Depth is how many candidates each ranking contributes to a hybrid answer of k hits.
+func Depth(k int) int { return max(100, 5*k) }
+
+// Hybrid joins the best [Depth] by vectors and by words as the query asks: by relative score, or by reciprocal ranks, which know no
+// share. The result is sorted by [Sort].
+func Hybrid(q connector.Query, dense, lexical []Ranked) []Ranked {
+	if q.Fusion == connector.FusionRRF {
+		return RRF([][]Ranked{dense, lexical}, RRFConstant)
+	}
+	share := q.Share
+	if !(share > 0 && share <= 1) {
+		share = DefaultShare
+	}
+	out := Relative([][]Ranked{dense, lexical}, []float64{share, 1 - share})
+	if len(lexical) == 0 {
+		return out
+	}
+	best := slices.MinFunc(lexical, better).ID
+	at := slices.IndexFunc(out, func(r Ranked) bool { return r.ID == best })
+	if at >= wordsWithin {
+		out[at].Score = math.Nextafter(out[wordsWithin-1].Score, math.Inf(1))
+		Sort(out)
+	}
+	return out
+}
 
 // Ranked is an item of a ranking with its score; higher is better.
 type Ranked struct {
@@ -54,13 +96,13 @@ func RRF(lists [][]Ranked, k int) []Ranked {
 }
 
 // Sort orders by score, best first, and equal scores by id.
-func Sort(list []Ranked) {
-	slices.SortFunc(list, func(a, b Ranked) int {
-		if c := cmp.Compare(b.Score, a.Score); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.ID, b.ID)
-	})
+func Sort(list []Ranked) { slices.SortFunc(list, better) }
+
+func better(a, b Ranked) int {
+	if c := cmp.Compare(b.Score, a.Score); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.ID, b.ID)
 }
 
 func weight(weights []float64, i int) float64 {

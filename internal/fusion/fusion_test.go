@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 func ids(list []Ranked) []string {
@@ -52,5 +54,44 @@ func TestRRF(t *testing.T) {
 	// Equal scores come in order of id whatever the order of the lists.
 	if got := RRF([][]Ranked{{{"z", 1}}, {{"y", 1}}}, RRFConstant); got[0].ID != "y" {
 		t.Errorf("ties are not broken by id: %v", got)
+	}
+}
+
+func TestHybrid(t *testing.T) {
+	dense := []Ranked{{"a", 0.9}, {"b", 0.89}, {"c", 0.88}, {"d", 0.87}, {"e", 0.5}}
+	for _, tt := range []struct {
+		name    string
+		q       connector.Query
+		lexical []Ranked
+		want    []string
+	}{
+		{"both agree", connector.Query{}, []Ranked{{"b", 7}, {"a", 6}, {"x", 1}}, []string{"b", "a", "c", "d", "e", "x"}},
+		{"the best by words alone comes third", connector.Query{}, []Ranked{{"x", 7}, {"b", 3}, {"y", 1}}, []string{"b", "a", "x", "c", "d", "e", "y"}},
+		{"one of equal ones", connector.Query{}, []Ranked{{"y", 7}, {"x", 7}}, []string{"a", "b", "x", "c", "d", "y", "e"}},
+		{"words weigh more", connector.Query{Share: 0.1}, []Ranked{{"x", 7}, {"y", 6}, {"z", 1}}, []string{"x", "y", "a", "b", "c", "d", "e", "z"}},
+		{"vectors alone, but for the best by words", connector.Query{Share: 1}, []Ranked{{"x", 7}, {"d", 6}, {"y", 1}}, []string{"a", "b", "x", "c", "d", "e", "y"}},
+		{"no words", connector.Query{}, nil, []string{"a", "b", "c", "d", "e"}},
+		{"reciprocal ranks", connector.Query{Fusion: connector.FusionRRF, Share: 0.1}, []Ranked{{"x", 7}, {"y", 6}}, []string{"a", "x", "b", "y", "c", "d", "e"}},
+	} {
+		got := Hybrid(tt.q, dense, tt.lexical)
+		if !reflect.DeepEqual(ids(got), tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+		for i := 1; i < len(got); i++ {
+			if got[i].Score > got[i-1].Score {
+				t.Errorf("%s: scores out of order: %v", tt.name, got)
+			}
+		}
+	}
+	for _, share := range []float64{-1, 0, 1.5, math.NaN(), math.Inf(1)} {
+		if got, want := Hybrid(connector.Query{Share: share}, dense, dense[:2]), Hybrid(connector.Query{Share: DefaultShare}, dense, dense[:2]); !reflect.DeepEqual(got, want) {
+			t.Errorf("share %v: got %v, want the default's %v", share, got, want)
+		}
+	}
+	if got := Hybrid(connector.Query{}, nil, []Ranked{{"x", 1}}); len(got) != 1 {
+		t.Errorf("words alone: %v", got)
+	}
+	if Depth(1) != 100 || Depth(50) != 250 {
+		t.Error("depth")
 	}
 }

@@ -79,7 +79,7 @@ func (c *Collection) rank(ctx context.Context, q connector.Query, expr string) (
 	case connector.ModeLexical:
 		return c.lexical(ctx, q.Text, expr, q.K)
 	}
-	candidates := max(5*q.K, 100)
+	candidates := fusion.Depth(q.K)
 	dense, err := c.dense(ctx, q, expr, candidates)
 	if err != nil {
 		return nil, err
@@ -88,11 +88,7 @@ func (c *Collection) rank(ctx context.Context, q connector.Query, expr string) (
 	if err != nil {
 		return nil, err
 	}
-	lists := [][]fusion.Ranked{dense, lexical}
-	if q.Fusion == connector.FusionRRF {
-		return fusion.RRF(lists, fusion.RRFConstant), nil
-	}
-	return fusion.Relative(lists, nil), nil
+	return fusion.Hybrid(q, dense, lexical), nil
 }
 
 // dense ranks by the vectors. Points that have only a placeholder are left out by a filter, but not before one was met: most

@@ -71,7 +71,7 @@ func (c *Collection) rank(ctx context.Context, q connector.Query, filter []any) 
 	case connector.ModeLexical:
 		return c.lexical(ctx, q.Text, filter, q.K)
 	}
-	depth := max(5*q.K, 100)
+	depth := fusion.Depth(q.K)
 	near, err := c.dense(ctx, q, filter, depth)
 	if err != nil {
 		return nil, err
@@ -80,10 +80,7 @@ func (c *Collection) rank(ctx context.Context, q connector.Query, filter []any) 
 	if err != nil {
 		return nil, err
 	}
-	if q.Fusion == connector.FusionRRF {
-		return fusion.RRF([][]fusion.Ranked{near, said}, fusion.RRFConstant), nil
-	}
-	return fusion.Relative([][]fusion.Ranked{near, said}, nil), nil
+	return fusion.Hybrid(q, near, said), nil
 }
 
 // dense asks the index, which applies the filter while it looks, or compares with every vector.

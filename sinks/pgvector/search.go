@@ -44,36 +44,31 @@ func (c *Collection) search(ctx context.Context, q connector.Query) ([]connector
 	}
 	n := q.K
 	if dense && lexical {
-		n = max(5*q.K, 100)
+		n = fusion.Depth(q.K)
 	}
 	s := &search{c: c, filter: q.Filter, n: n, exact: q.Exact}
 	var hits []connector.Hit
 	err := c.read(ctx, func(ctx context.Context, conn *pgx.Conn, table string) error {
 		s.conn, s.table = conn, table
-		var lists [][]fusion.Ranked
+		var near, said []fusion.Ranked
+		var err error
 		if lexical {
-			list, err := s.lexical(ctx, q.Text)
-			if err != nil {
+			if said, err = s.lexical(ctx, q.Text); err != nil {
 				return err
 			}
-			lists = append(lists, list)
 		}
 		if dense {
-			list, err := s.dense(ctx, q.Vector)
-			if err != nil {
+			if near, err = s.dense(ctx, q.Vector); err != nil {
 				return err
 			}
-			lists = append(lists, list)
 		}
-		ranked := lists[0]
+		ranked := near
 		switch {
-		case len(lists) == 1:
-		case q.Fusion == connector.FusionRRF:
-			ranked = fusion.RRF(lists, fusion.RRFConstant)
-		default:
-			ranked = fusion.Relative(lists, nil)
+		case lexical && dense:
+			ranked = fusion.Hybrid(q, near, said)
+		case lexical:
+			ranked = said
 		}
-		var err error
 		hits, err = s.read(ctx, ranked[:min(q.K, len(ranked))])
 		return err
 	})

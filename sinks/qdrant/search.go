@@ -43,7 +43,7 @@ func (c *Collection) Search(ctx context.Context, q connector.Query) ([]connector
 func (c *Collection) ranking(ctx context.Context, q connector.Query, filter *pb.Filter) ([]fusion.Ranked, error) {
 	k := q.K
 	if q.Mode == connector.ModeHybrid {
-		k = max(100, 5*q.K)
+		k = fusion.Depth(q.K)
 	}
 	var asks []*pb.QueryPoints
 	if q.Mode != connector.ModeLexical {
@@ -64,13 +64,10 @@ func (c *Collection) ranking(ctx context.Context, q connector.Query, filter *pb.
 		return nil, err
 	case q.Mode != connector.ModeHybrid:
 		return lists[0], nil
-	case q.Fusion == connector.FusionRRF:
-		return fusion.RRF(lists, fusion.RRFConstant), nil
+	case len(lists) == 1: // the question has no words
+		lists = append(lists, nil)
 	}
-	if len(lists) == 1 {
-		lists = append(lists, nil) // a list without hits still has its half of the score
-	}
-	return fusion.Relative(lists, nil), nil
+	return fusion.Hybrid(q, lists[0], lists[1]), nil
 }
 
 // tieMargin is how many hits more than k are asked for, to see whether the k-th score has equals beyond it; maxTies bounds how

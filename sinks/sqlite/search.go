@@ -17,12 +17,6 @@ import (
 	"github.com/kbsync/kbsync/internal/fusion"
 )
 
-// hybridFactor: each side of a hybrid query contributes this many times k candidates, and at least hybridLeast.
-const (
-	hybridFactor = 5
-	hybridLeast  = 100
-)
-
 // searchWorkers is how many connections share the scan of the vectors.
 func searchWorkers() int { return min(4, runtime.GOMAXPROCS(0)) }
 
@@ -132,7 +126,7 @@ func (c *Collection) answer(ctx context.Context, s *snapshot, q connector.Query)
 	}
 	k := q.K
 	if q.Mode == connector.ModeHybrid {
-		k = max(hybridLeast, hybridFactor*q.K)
+		k = fusion.Depth(q.K)
 	}
 	var dense, lexical []scored
 	if q.Mode != connector.ModeLexical {
@@ -149,17 +143,15 @@ func (c *Collection) answer(ctx context.Context, s *snapshot, q connector.Query)
 	if err != nil {
 		return nil, err
 	}
-	lists := [][]fusion.Ranked{points.rank(dense, k), points.rank(lexical, k)}
+	near, said := points.rank(dense, k), points.rank(lexical, k)
 	var ranked []fusion.Ranked
-	switch {
-	case q.Mode == connector.ModeDense:
-		ranked = lists[0]
-	case q.Mode == connector.ModeLexical:
-		ranked = lists[1]
-	case q.Fusion == connector.FusionRRF:
-		ranked = fusion.RRF(lists, fusion.RRFConstant)
+	switch q.Mode {
+	case connector.ModeDense:
+		ranked = near
+	case connector.ModeLexical:
+		ranked = said
 	default:
-		ranked = fusion.Relative(lists, nil)
+		ranked = fusion.Hybrid(q, near, said)
 	}
 	return c.hits(ctx, s.txs[0], ranked[:min(q.K, len(ranked))], points)
 }

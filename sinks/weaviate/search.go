@@ -11,13 +11,8 @@ import (
 	"github.com/kbsync/kbsync/internal/payload"
 )
 
-// searchMost is the server's bound of one answer (QUERY_MAXIMUM_RESULTS). Each side of a hybrid query contributes hybridFactor
-// times k candidates, and at least hybridLeast.
-const (
-	searchMost   = 10_000
-	hybridFactor = 5
-	hybridLeast  = 100
-)
+// searchMost is the server's bound of one answer (QUERY_MAXIMUM_RESULTS).
+const searchMost = 10_000
 
 // Search implements [connector.Collection]. Dense scores are the cosine, the dot product, or minus the Euclidean distance;
 // lexical ones the server's BM25; hybrid ones those of the fusion. The ranking comes first, without any text, then the records
@@ -84,7 +79,7 @@ func (c *Collection) rank(ctx context.Context, q *connector.Query) ([]fusion.Ran
 	case connector.ModeLexical:
 		return c.lexical(ctx, q, filter, q.K)
 	}
-	k := max(hybridLeast, hybridFactor*q.K)
+	k := fusion.Depth(q.K)
 	dense, err := c.dense(ctx, q, filter, k)
 	if err != nil {
 		return nil, err
@@ -93,11 +88,7 @@ func (c *Collection) rank(ctx context.Context, q *connector.Query) ([]fusion.Ran
 	if err != nil {
 		return nil, err
 	}
-	lists := [][]fusion.Ranked{dense, lexical}
-	if q.Fusion == connector.FusionRRF {
-		return fusion.RRF(lists, fusion.RRFConstant), nil
-	}
-	return fusion.Relative(lists, nil), nil
+	return fusion.Hybrid(*q, dense, lexical), nil
 }
 
 func (c *Collection) dense(ctx context.Context, q *connector.Query, filter *pb.Filters, k int) ([]fusion.Ranked, error) {
