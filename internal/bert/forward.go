@@ -98,7 +98,7 @@ func (e *Encoder) attend(s *scratch, out []float32, outStride int, qkv []float32
 	score, sums := grow(&s.score, queries*wide), grow(&s.sums, queries)
 	scale := float32(1 / math.Sqrt(float64(d)))
 	for at := 0; at < h; at += d {
-		packKeys(keys, qkv[h+at:], stride, n, d)
+		eng.PackColumns(keys, qkv[h+at:], stride, n, d)
 		vals, valStride := qkv[2*h+at:], stride
 		if d != dp {
 			vals, valStride = padded(grow(&s.vals, n*dp), vals, stride, n, d), dp
@@ -136,27 +136,6 @@ func (e *Encoder) weigh(s *scratch, out []float32, outStride int, vals []float32
 	}
 	for r := range rows {
 		copy(out[r*outStride:r*outStride+d], tmp[r*dp:])
-	}
-}
-
-// packKeys arranges n keys of d values as the panels of 16 columns that Multiply wants, the last one filled with zeros.
-func packKeys(dst, keys []float32, stride, n, d int) {
-	clear(dst[n/16*16*d:])
-	i := 0
-	for ; i+4 <= n; i += 4 {
-		a, b := keys[i*stride:][:d], keys[(i+1)*stride:][:d]
-		c, e := keys[(i+2)*stride:][:d], keys[(i+3)*stride:][:d]
-		to := dst[i/16*16*d+i%16:]
-		for j, v := range a {
-			four := (*[4]float32)(to[j*16:])
-			four[0], four[1], four[2], four[3] = v, b[j], c[j], e[j]
-		}
-	}
-	for ; i < n; i++ {
-		to := dst[i/16*16*d+i%16:]
-		for j, v := range keys[i*stride:][:d] {
-			to[j*16] = v
-		}
 	}
 }
 

@@ -21,12 +21,20 @@ type Options struct {
 // Load opens the encoder of a model with the best kernels of this machine. The table of words is read where it lies, so the
 // model's data must stay as it is; all else is copied.
 func Load(m *modelfile.Model, o Options) (*Encoder, error) {
+	cfg, w, err := parts(m, o)
+	if err != nil {
+		return nil, err
+	}
+	return Open(cfg, w)
+}
+
+func parts(m *modelfile.Model, o Options) (Config, Weights, error) {
 	c := m.Config
 	if c.Activation != "gelu" {
-		return nil, fmt.Errorf("bert: the activation %q is not known: want gelu", c.Activation)
+		return Config{}, Weights{}, fmt.Errorf("bert: the activation %q is not known: want gelu", c.Activation)
 	}
 	if c.Pooling != "mean" && c.Pooling != "cls" {
-		return nil, fmt.Errorf("bert: the pooling %q is not known: want mean or cls", c.Pooling)
+		return Config{}, Weights{}, fmt.Errorf("bert: the pooling %q is not known: want mean or cls", c.Pooling)
 	}
 	r := reader{m: m}
 	w := Weights{Words: words{r.tensor(modelfile.WordTable)}, Norm: Norm{r.floats(modelfile.NormWeight), r.floats(modelfile.NormBias)}}
@@ -46,13 +54,13 @@ func Load(m *modelfile.Model, o Options) (*Encoder, error) {
 		}
 	}
 	if err := errors.Join(r.errs...); err != nil {
-		return nil, fmt.Errorf("bert: %w", err)
+		return Config{}, Weights{}, fmt.Errorf("bert: %w", err)
 	}
-	return Open(Config{
+	return Config{
 		Layers: c.Layers, Hidden: c.Hidden, Heads: c.Heads, Intermediate: c.Intermediate, Epsilon: c.Epsilon,
 		PositionOffset: c.PositionOffset, FirstToken: c.Pooling == "cls", Normalize: c.Normalize,
 		Exact: o.Exact, Threads: o.Threads, Engine: matrix.Best(),
-	}, w)
+	}, w, nil
 }
 
 // words is a table that is decoded row by row.

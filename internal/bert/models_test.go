@@ -1,13 +1,15 @@
 package bert
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,27 +17,51 @@ import (
 	"github.com/kbsync/kbsync/internal/bert/matrix"
 	"github.com/kbsync/kbsync/internal/modelfile"
 	"github.com/kbsync/kbsync/internal/models"
+	"github.com/kbsync/kbsync/internal/wordpieces"
 )
 
-// sample is what models are compared by: languages, accents, emoji, addresses, numbers, one word and many.
-func sample() []string {
-	parts := []string{
-		"A ledger is the principal book for recording transactions.", "naïve café, 中文测试", "向量数据库保存文本的嵌入，以便按意义查找。",
-		"https://example.com/a/b?c=d&e=%20f#g", "Der Zug nach Köln fährt um 17:45 Uhr ab.", "🎉🚀 shipped!", "x", "3.14159 26535 89793",
-		"Всё течёт, всё меняется.", "func main() { fmt.Println(\"hello\") }", "吾輩は猫である。名前はまだ無い。", "مرحبا بالعالم",
-		"The quick brown fox jumps over the lazy dog while the committee debates the merits of quantised arithmetic.",
+// sample is the texts that models are compared by: languages, accents, emoji, addresses, numbers, code, control characters, nothing,
+// and far more than a model takes.
+func sample(t testing.TB) []string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/texts.jsonl")
+	if err != nil {
+		t.Fatal(err)
 	}
 	var all []string
-	for i := range parts {
-		text := ""
-		for j := range 8 {
-			all = append(all, fmt.Sprintf("%s%s (%d)", text, parts[(i+j)%len(parts)], i))
-			if j%2 == 1 {
-				text += parts[(i*3+j*5)%len(parts)] + " "
-			}
+	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
+		var one struct {
+			Text  string
+			Times int
 		}
+		if err := d.Decode(&one); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, strings.Repeat(one.Text, max(1, one.Times)))
+	}
+	if len(all) != 500 {
+		t.Fatalf("%d texts", len(all))
 	}
 	return all
+}
+
+// ids are those of all texts behind a prefix, cut at what the model takes.
+func ids(t testing.TB, m *modelfile.Model, prefix string, all []string) [][]int32 {
+	t.Helper()
+	tok, err := m.Tokenizer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch [][]int32
+	longest := 0
+	for _, text := range all {
+		batch = append(batch, wordpieces.Prefixed(tok, prefix).AppendIDs(nil, text, m.Config.MaxTokens))
+		longest = max(longest, len(batch[len(batch)-1]))
+	}
+	if longest != m.Config.MaxTokens {
+		t.Errorf("the longest text has %d tokens of %d", longest, m.Config.MaxTokens)
+	}
+	return batch
 }
 
 func e5(t testing.TB) *modelfile.Model {
@@ -53,24 +79,6 @@ func load(t testing.TB, m *modelfile.Model, o Options) *Encoder {
 		t.Fatal(err)
 	}
 	return e
-}
-
-// The quantised engine against the same weights in floats: pooled vectors of ids, as close as the model is useful.
-func TestE5(t *testing.T) {
-	m := e5(t)
-	tok, err := m.Tokenizer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var batch [][]int32
-	for _, text := range sample() {
-		ids, _ := tok.Encode("passage: "+text, m.Config.MaxTokens)
-		batch = append(batch, ids)
-	}
-	start := time.Now()
-	fast := load(t, m, Options{Threads: 2})
-	t.Logf("opened in %v, %d MB of matrices", time.Since(start), fast.Bytes()>>20)
-	closeTo(t, fast, encode(t, load(t, m, Options{Threads: 2, Exact: true}), batch), batch, 0.999)
 }
 
 func encode(t *testing.T, e *Encoder, batch [][]int32) [][]float32 {
@@ -98,51 +106,12 @@ func closeTo(t *testing.T, e *Encoder, want [][]float32, batch [][]int32, least 
 	}
 }
 
-// miniLM reads the safetensors of all-MiniLM-L6-v2: a length, names as JSON, and floats.
-func miniLM(t testing.TB) (Config, Weights) {
-	data, err := os.ReadFile(filepath.Join(models.Path(t, models.MiniLM), "model.safetensors"))
+func miniLM(t testing.TB) *modelfile.Model {
+	m, err := modelfile.ReadFolder(models.Path(t, models.MiniLM))
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := binary.LittleEndian.Uint64(data)
-	var names map[string]struct {
-		Shape   []int
-		Offsets [2]int `json:"data_offsets"`
-	}
-	if err := json.Unmarshal(data[8:8+n], &names); err != nil {
-		t.Fatal(err)
-	}
-	data = data[8+n:]
-	floats := func(name string) []float32 {
-		at, ok := names[name]
-		if !ok {
-			t.Fatalf("no tensor %s", name)
-		}
-		x := make([]float32, (at.Offsets[1]-at.Offsets[0])/4)
-		for i := range x {
-			x[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[at.Offsets[0]+4*i:]))
-		}
-		return x
-	}
-	norm := func(name string) Norm { return Norm{floats(name + ".weight"), floats(name + ".bias")} }
-	dense := func(name string) Dense {
-		s := names[name+".weight"].Shape
-		return Dense{matrix.Weight{Rows: s[0], Cols: s[1], F32: floats(name + ".weight")}, floats(name + ".bias")}
-	}
-	w := Weights{
-		Words:     floatTable{384, floats("embeddings.word_embeddings.weight")},
-		Positions: floatTable{384, floats("embeddings.position_embeddings.weight")},
-		Type:      floats("embeddings.token_type_embeddings.weight")[:384], Norm: norm("embeddings.LayerNorm"),
-	}
-	for i := range 6 {
-		p := fmt.Sprintf("encoder.layer.%d.", i)
-		w.Layers = append(w.Layers, Layer{
-			Query: dense(p + "attention.self.query"), Key: dense(p + "attention.self.key"), Value: dense(p + "attention.self.value"),
-			AttentionOut: dense(p + "attention.output.dense"), AttentionNorm: norm(p + "attention.output.LayerNorm"),
-			Up: dense(p + "intermediate.dense"), Down: dense(p + "output.dense"), OutputNorm: norm(p + "output.LayerNorm"),
-		})
-	}
-	return Config{Layers: 6, Hidden: 384, Heads: 12, Intermediate: 1536, Epsilon: 1e-12, Normalize: true, Engine: matrix.Best(), Threads: 1}, w
+	return m
 }
 
 // inQ8 rounds matrices to 8 bits a row.
@@ -165,40 +134,60 @@ func inQ8(w Weights) Weights {
 	return w
 }
 
-// references are texts with the vectors that ONNX Runtime has for them, if testdata/reference.py has written them.
-func references(t *testing.T) (batch [][]int32, vectors [][]float32) {
+// references are the ids and vectors that ONNX Runtime has for all texts, if testdata/reference.py has written them.
+func references(t *testing.T, all []string) (batch [][]int32, vectors [][]float32) {
 	data, err := os.ReadFile(filepath.Join(models.Dir(), "minilm-reference.json"))
 	if err != nil {
 		t.Logf("no reference of another engine: %v", err)
 		return nil, nil
 	}
-	var all []struct {
+	var refs []struct {
+		Text   string
 		IDs    []int32
 		Vector []float32
 	}
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := json.Unmarshal(data, &refs); err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range all {
+	for i, one := range refs {
+		if len(refs) != len(all) || one.Text != all[i] {
+			t.Fatalf("the reference has other texts: run testdata/reference.py")
+		}
 		batch, vectors = append(batch, one.IDs), append(vectors, one.Vector)
 	}
 	return batch, vectors
 }
 
+// The engine, from the text to the vector, against ONNX Runtime in floats.
 func TestMiniLM(t *testing.T) {
-	cfg, w := miniLM(t)
-	exact := cfg
-	exact.Exact = true
-	reference := open(t, exact, w)
-	batch, want := references(t)
-	if batch == nil {
-		batch = texts(5, 100, 30000, 200)
+	m := miniLM(t)
+	all := sample(t)
+	reference := load(t, m, Options{Threads: 2, Exact: true})
+	batch := ids(t, m, "", all)
+	theirs, want := references(t, all)
+	if theirs == nil {
 		want = encode(t, reference, batch)
 	}
+	for i := range theirs {
+		if !slices.Equal(batch[i], theirs[i]) {
+			t.Errorf("%q: the ids are %v, want %v", all[i], batch[i], theirs[i])
+		}
+	}
 	closeTo(t, reference, want, batch, 0.999999)
-	closeTo(t, open(t, cfg, w), want, batch, 0.9999)
-	// Eight bits a row are what the weights lose, not what the engine does.
-	closeTo(t, open(t, cfg, inQ8(w)), want, batch, 0.99)
+	closeTo(t, load(t, m, Options{Threads: 2}), want, batch, 0.9998)
+}
+
+// Eight bits a row are what the weights lose, not what the engine does.
+func TestEightBits(t *testing.T) {
+	cfg, w, err := parts(miniLM(t), Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = inQ8(w)
+	exact := cfg
+	exact.Exact = true
+	batch := ids(t, miniLM(t), "", sample(t))[:100]
+	closeTo(t, open(t, cfg, w), encode(t, open(t, exact, w), batch), batch, 0.9998)
 }
 
 // cpu is the CPU time of this process.
@@ -210,9 +199,15 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkThroughput is compared with ONNX Runtime by testdata/throughput.py: texts of 128 tokens, one thread, CPU time.
+// BenchmarkThroughput is compared with ONNX Runtime by testdata/throughput.py: texts of 128 tokens, CPU time, as many threads as
+// KBSYNC_BENCH_THREADS says, one by default.
 func BenchmarkThroughput(b *testing.B) {
-	cfg, w := miniLM(b)
+	threads, _ := strconv.Atoi(os.Getenv("KBSYNC_BENCH_THREADS"))
+	threads = max(1, threads)
+	cfg, w, err := parts(miniLM(b), Options{Threads: threads})
+	if err != nil {
+		b.Fatal(err)
+	}
 	exact := cfg
 	exact.Exact = true
 	for _, run := range []struct {
@@ -222,7 +217,7 @@ func BenchmarkThroughput(b *testing.B) {
 		{"minilm-float", func() *Encoder { return open(b, exact, w) }},
 		{"minilm-int16", func() *Encoder { return open(b, cfg, w) }},
 		{"minilm-int8", func() *Encoder { return open(b, cfg, inQ8(w)) }},
-		{"e5-q4", func() *Encoder { return load(b, e5(b), Options{Threads: 1}) }},
+		{"e5-q4", func() *Encoder { return load(b, e5(b), Options{Threads: threads}) }},
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			e := run.open()

@@ -16,15 +16,15 @@ func best() Engine {
 //go:noescape
 func tile32AVX2(c *float32, cStride int, a *float32, aStride int, b *float32, bStride, k int, bias *float32)
 
-// tile16AVX2 is tile16 for rows16 rows. Pairs is a multiple of 4.
+// tile16AVX2 is tile16 for tiles times rows16 rows, at least once. Pairs is a multiple of 4.
 //
 //go:noescape
-func tile16AVX2(c *float32, cStride int, a *int16, aStride int, w *int16, pairs int, sa, sw, bias *float32)
+func tile16AVX2(c *float32, cStride int, a *int16, aStride int, w *int16, pairs int, sa, sw, bias *float32, tiles int)
 
-// tile4AVX2 is tile4 for rows4 rows.
+// tile4AVX2 is tile4 for tiles times rows4 rows, at least once.
 //
 //go:noescape
-func tile4AVX2(c *float32, cStride int, a *uint8, aStride int, sa *float32, w *int8, start *int16, sw *float32, blocks int, bias *float32)
+func tile4AVX2(c *float32, cStride int, a *uint8, aStride int, sa *float32, w *int8, start *int16, sw *float32, blocks int, bias *float32, tiles int)
 
 // quantise16AVX2 rounds x·f; n is a multiple of 16.
 //
@@ -35,6 +35,11 @@ func quantise16AVX2(dst *int16, x *float32, n int, f float32)
 //
 //go:noescape
 func quantise8AVX2(dst *uint8, scale, x *float32, blocks int)
+
+// packColumnsAVX2 writes column j of eight rows, stride apart, to dst[16j:], for j < d, a positive multiple of 4.
+//
+//go:noescape
+func packColumnsAVX2(dst, rows *float32, stride, d int)
 
 // The kernels below take n values, a positive multiple of 8.
 

@@ -58,13 +58,12 @@ func (l *linear16) Apply(e Engine, dst []float32, dstStride int, x []float32, xS
 	_ = dst[(tiles-1)*dstStride+PadCols(l.n)-1]
 	for p := 0; p < l.n; p += panel {
 		w, sw, bias := l.w[p*l.kPad:(p+panel)*l.kPad], l.scale[p:p+panel], l.bias[p:p+panel]
+		if e == AVX2 {
+			tile16AVX2(&dst[p], dstStride, &q[0], l.kPad, &w[0], l.kPad/2, &scale[0], &sw[0], &bias[0], (rows+rows16-1)/rows16)
+			continue
+		}
 		for r := 0; r < rows; r += rows16 {
-			c, a, sa := dst[r*dstStride+p:], q[r*l.kPad:(r+rows16)*l.kPad], scale[r:r+rows16]
-			if e == AVX2 {
-				tile16AVX2(&c[0], dstStride, &a[0], l.kPad, &w[0], l.kPad/2, &sa[0], &sw[0], &bias[0])
-			} else {
-				tile16(c, dstStride, a, l.kPad, w, l.kPad/2, min(rows-r, rows16), sa, sw, bias)
-			}
+			tile16(dst[r*dstStride+p:], dstStride, q[r*l.kPad:], l.kPad, w, l.kPad/2, min(rows-r, rows16), scale[r:], sw, bias)
 		}
 	}
 }

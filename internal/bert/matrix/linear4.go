@@ -54,14 +54,15 @@ func (l *linear4) Apply(e Engine, dst []float32, dstStride int, x []float32, xSt
 		at := p * blocks
 		w, start, sw := l.w[at*block:], l.start[2*at:], l.scale[at:]
 		bias := l.bias[p : p+panel]
+		if e == AVX2 {
+			tile4AVX2(&dst[p], dstStride, &q[0], l.k, &scale[0], &w[0], &start[0], &sw[0], blocks, &bias[0], (rows+rows4-1)/rows4)
+			continue
+		}
 		for r := 0; r < rows; r += rows4 {
 			c, a, sa := dst[r*dstStride+p:], q[r*l.k:(r+rows4)*l.k], scale[r*blocks:(r+rows4)*blocks]
-			switch e {
-			case AVX2:
-				tile4AVX2(&c[0], dstStride, &a[0], l.k, &sa[0], &w[0], &start[0], &sw[0], blocks, &bias[0])
-			case NEON:
+			if e == NEON {
 				tile4NEON(&c[0], dstStride, &a[0], l.k, &sa[0], &w[0], &sw[0], blocks, &bias[0])
-			default:
+			} else {
 				tile4(c, dstStride, a, l.k, sa, w, start, sw, blocks, min(rows-r, rows4), bias)
 			}
 		}

@@ -216,6 +216,33 @@ func TestQuantise8(t *testing.T) {
 	}
 }
 
+func TestPackColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for n := 1; n < 50; n++ {
+		for _, d := range []int{1, 3, 4, 12, 32, 33} {
+			const stride = 40
+			rows := floats(r, (n-1)*stride+d, 1)
+			for _, e := range []Engine{Generic, Best()} {
+				dst := floats(r, PadCols(n)*d+1, 1)
+				last := dst[len(dst)-1]
+				e.PackColumns(dst, rows, stride, n, d)
+				for i, v := range dst[:len(dst)-1] {
+					row, col, want := i/(panel*d)*panel+i%panel, i%(panel*d)/panel, float32(0)
+					if row < n {
+						want = rows[row*stride+col]
+					}
+					if v != want {
+						t.Fatalf("%s, %d rows of %d: value %d is %g, want %g", e, n, d, i, v, want)
+					}
+				}
+				if dst[len(dst)-1] != last {
+					t.Fatalf("%s, %d rows of %d: written behind the end", e, n, d)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkLinear(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const rows = 128

@@ -99,3 +99,43 @@ loop:
 	JNZ loop
 	VZEROUPPER
 	RET
+
+// func packColumnsAVX2(dst, rows *float32, stride, d int)
+TEXT ·packColumnsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ rows+8(FP), SI
+	MOVQ stride+16(FP), AX
+	SHLQ $2, AX
+	MOVQ d+24(FP), CX
+	LEAQ (AX)(AX*2), DX
+	LEAQ (SI)(AX*4), R8
+
+loop:
+	// Four values of rows 0-3, and of rows 4-7 in the upper halves.
+	VMOVUPS (SI), X0
+	VMOVUPS (SI)(AX*1), X1
+	VMOVUPS (SI)(AX*2), X2
+	VMOVUPS (SI)(DX*1), X3
+	VINSERTF128 $1, (R8), Y0, Y0
+	VINSERTF128 $1, (R8)(AX*1), Y1, Y1
+	VINSERTF128 $1, (R8)(AX*2), Y2, Y2
+	VINSERTF128 $1, (R8)(DX*1), Y3, Y3
+	VUNPCKLPS Y1, Y0, Y4
+	VUNPCKHPS Y1, Y0, Y5
+	VUNPCKLPS Y3, Y2, Y6
+	VUNPCKHPS Y3, Y2, Y7
+	VSHUFPS $0x44, Y6, Y4, Y0
+	VSHUFPS $0xee, Y6, Y4, Y1
+	VSHUFPS $0x44, Y7, Y5, Y2
+	VSHUFPS $0xee, Y7, Y5, Y3
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 64(DI)
+	VMOVUPS Y2, 128(DI)
+	VMOVUPS Y3, 192(DI)
+	ADDQ $256, DI
+	ADDQ $16, SI
+	ADDQ $16, R8
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET

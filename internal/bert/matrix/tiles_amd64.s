@@ -106,8 +106,10 @@ loop:
 	VMOVUPS      hi, 32(DI); \
 	ADDQ         SI, DI
 
-// func tile16AVX2(c *float32, cStride int, a *int16, aStride int, w *int16, pairs int, sa, sw, bias *float32)
-TEXT ·tile16AVX2(SB), NOSPLIT, $0-72
+// func tile16AVX2(c *float32, cStride int, a *int16, aStride int, w *int16, pairs int, sa, sw, bias *float32, tiles int)
+TEXT ·tile16AVX2(SB), NOSPLIT, $0-80
+
+tile:
 	MOVQ c+0(FP), DI
 	MOVQ cStride+8(FP), SI
 	SHLQ $2, SI
@@ -142,6 +144,15 @@ loop:
 	PUT16(3, Y6, Y7)
 	PUT16(4, Y8, Y9)
 	PUT16(5, Y10, Y11)
+	MOVQ DI, c+0(FP)
+	MOVQ a+16(FP), R8
+	LEAQ (R8)(R10*4), R8
+	LEAQ (R8)(R10*2), R8
+	MOVQ R8, a+16(FP)
+	ADDQ $24, R11
+	MOVQ R11, sa+48(FP)
+	DECQ tiles+72(FP)
+	JNZ tile
 	VZEROUPPER
 	RET
 
@@ -175,8 +186,12 @@ loop:
 	VMOVUPS      lo, out0; \
 	VMOVUPS      hi, out1
 
-// func tile4AVX2(c *float32, cStride int, a *uint8, aStride int, sa *float32, w *int8, start *int16, sw *float32, blocks int, bias *float32)
-TEXT ·tile4AVX2(SB), NOSPLIT, $0-80
+// func tile4AVX2(c *float32, cStride int, a *uint8, aStride int, sa *float32, w *int8, start *int16, sw *float32, blocks int, bias *float32, tiles int)
+TEXT ·tile4AVX2(SB), NOSPLIT, $0-88
+	VPCMPEQW Y12, Y12, Y12
+	VPSRLW $15, Y12, Y12
+
+tile:
 	MOVQ c+0(FP), DI
 	MOVQ cStride+8(FP), SI
 	SHLQ $2, SI
@@ -204,8 +219,6 @@ TEXT ·tile4AVX2(SB), NOSPLIT, $0-80
 	VMOVUPS Y1, 32(DX)(SI*1)
 	LEAQ (CX*4), AX
 	LEAQ (R11)(AX*2), R15
-	VPCMPEQW Y12, Y12, Y12
-	VPSRLW $15, Y12, Y12
 
 loop:
 	VMOVDQU (R12), Y0
@@ -239,5 +252,16 @@ loop:
 	ADDQ $64, R13
 	DECQ CX
 	JNZ loop
+	MOVQ c+0(FP), DI
+	LEAQ (DI)(SI*4), DI
+	MOVQ DI, c+0(FP)
+	MOVQ a+16(FP), R8
+	LEAQ (R8)(R10*4), R8
+	MOVQ R8, a+16(FP)
+	MOVQ sa+32(FP), R11
+	LEAQ (R11)(AX*4), R11
+	MOVQ R11, sa+32(FP)
+	DECQ tiles+80(FP)
+	JNZ tile
 	VZEROUPPER
 	RET
