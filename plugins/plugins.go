@@ -85,6 +85,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			gemini.Plugin(),
 			bedrock.Plugin(),
 		),
+		add(&reg.Embedders, tagged()...),
 		add(&reg.Sinks,
 			sqlite.Plugin(),
 			qdrant.Plugin(),

