@@ -12,6 +12,7 @@ package acceptance
 //	a key is printed in an error                TestKeyIsNeverPrinted       providerstest (every fault), cmd/kbsync (config)
 //	a wrong model name costs a request a text   TestEmbedderThatTakesNothing
 //	one bad text costs the good ones            TestBadTextsAmongGood       TestPoison, TestContextPoison
+//	what was sent when a run broke is paid twice TestPaidIsKept
 
 import (
 	"bytes"
@@ -23,7 +24,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/pipeline"
@@ -330,4 +333,74 @@ func TestBadTextsAmongGood(t *testing.T) {
 	if calls > 2*(bad+good)+8 {
 		t.Errorf("%d requests for %d texts", calls, bad+good)
 	}
+}
+
+// breaking fails for good at the text that says so, once another request is under way; that one's answer comes later.
+type breaking struct {
+	connector.Embedder
+	sent, failed chan struct{}
+	mu           sync.Mutex
+	paid         map[string]int
+}
+
+func (b *breaking) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if b.failed != nil {
+		if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "the key runs out here") }) {
+			<-b.sent // another one is under way
+			defer time.AfterFunc(50*time.Millisecond, func() { close(b.failed) }) // the run learns of it first
+			return nil, connector.Errorf(connector.ClassDenied, "the key ran out")
+		}
+		b.sent <- struct{}{}
+		select {
+		case <-b.failed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	b.mu.Lock()
+	for _, text := range texts {
+		b.paid[text]++
+	}
+	b.mu.Unlock()
+	return b.Embedder.Embed(ctx, texts)
+}
+
+// TestPaidIsKept: an answer that is under way when another request ends the run is waited for and stored, so that the next run does
+// not pay for it again.
+func TestPaidIsKept(t *testing.T) {
+	for _, kind := range []string{"lexical: { dimensions: 32 }", "contextual: {}"} {
+		r := newRig(t, "", "embedder: { "+kind+" }\nsync: { concurrency: 2 }\nrules: [{ match: { path: '**' }, strategy: { paragraph: { max_chars: 120 } } }]\n")
+		b := &breaking{sent: make(chan struct{}, 1), failed: make(chan struct{}), paid: map[string]int{}}
+		r.opts.WrapEmbedder = func(e connector.Embedder) connector.Embedder {
+			b.Embedder = &items{e, 1}
+			return b
+		}
+		r.write("a.txt", "Here "+strings.Repeat("and ", 20)+"the key runs out here.\n\n"+paragraphs("a", 4)) // one document: its requests are sent together
+		_, err := r.trySync(pipeline.SyncOptions{})
+		if pipeline.ExitCode(err) != pipeline.ExitUnreachable || !strings.Contains(err.Error(), "the key ran out") {
+			t.Fatalf("%s: got %v, want the refusal", kind, err)
+		}
+		if len(b.paid) == 0 {
+			t.Fatalf("%s: the request that was under way was given up", kind)
+		}
+		b.failed = nil
+		r.sync()
+		for text, n := range b.paid {
+			if n != 1 {
+				t.Errorf("%s: paid %d times for %.40q", kind, n, text)
+			}
+		}
+	}
+}
+
+// items lowers the number of texts in a request.
+type items struct {
+	connector.Embedder
+	most int
+}
+
+func (i *items) Model() connector.Model {
+	m := i.Embedder.Model()
+	m.MaxItems = i.most
+	return m
 }

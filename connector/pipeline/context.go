@@ -232,23 +232,23 @@ func (w *writer) toEmbed(missing []*want) (n, tokens int) {
 
 // embedGroups embeds whole groups, several at a time.
 func (w *writer) embedGroups(ctx context.Context, wants []*want) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, more := errgroup.WithContext(ctx)
 	g.SetLimit(w.p.concurrency())
 	for _, call := range callsFor(wants) {
-		g.Go(func() error { return w.embedGroup(ctx, call) })
+		g.Go(func() error { return w.embedGroup(ctx, more, call) })
 	}
 	return g.Wait()
 }
 
 // embedGroup asks for a group's vectors and stores all of them. If one text is refused there is no such group: its document fails.
-func (w *writer) embedGroup(ctx context.Context, call *groupCall) error {
-	got, err := w.ask(ctx, call.texts, call.tokens)
+func (w *writer) embedGroup(ctx, more context.Context, call *groupCall) error {
+	got, err := w.ask(ctx, more, call.texts, call.tokens)
 	var be *connector.BatchError
 	switch {
 	case err == nil:
 	case errors.As(err, &be) || refusedText(err):
 		if be == nil {
-			if err := w.blame(ctx); err != nil {
+			if err := w.blame(ctx, more); err != nil {
 				return err
 			}
 		}

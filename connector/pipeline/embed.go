@@ -118,8 +118,10 @@ func (w *writer) store(ctx context.Context, wants []*want) error {
 	return nil
 }
 
-// keep stores what the embedder made, in the own store and in the shared one, and counts it.
+// keep stores what the embedder made, in the own store and in the shared one, and counts it. What has arrived is paid for: it is stored
+// also where the run is over.
 func (w *writer) keep(ctx context.Context, made []*want) error {
+	ctx = context.WithoutCancel(ctx)
 	w.tally.do(func(r *Result) { r.Embeddings.Computed += len(made) })
 	w.tally.progress.Embedded(len(made), 0)
 	err := w.store(ctx, made)
@@ -132,21 +134,10 @@ func (w *writer) embedAll(ctx context.Context, wants []*want) error {
 	if w.p.model.Contextual {
 		return w.embedGroups(ctx, wants)
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, more := errgroup.WithContext(ctx)
 	g.SetLimit(w.p.concurrency())
 	for _, batch := range w.requests(wants) {
-		g.Go(func() error {
-			if err := w.embed(ctx, batch); err != nil {
-				return err
-			}
-			good := batch[:0:0]
-			for _, x := range batch {
-				if x.err == nil {
-					good = append(good, x)
-				}
-			}
-			return w.keep(ctx, good)
-		})
+		g.Go(func() error { return w.embed(ctx, more, batch) })
 	}
 	return g.Wait()
 }
@@ -179,10 +170,14 @@ func (w *writer) requests(wants []*want) [][]*want {
 	return out
 }
 
-// ask sends one request, as often as it takes.
-func (w *writer) ask(ctx context.Context, texts []string, tokens int) (got [][]float32, err error) {
-	err = w.p.retry(ctx, "embed with "+w.p.model.Provider, func() error {
-		if err := w.pace.begin(ctx, tokens); err != nil {
+// ask sends one request, as often as it takes. Nothing is sent any more once more has ended, because another request failed for good; but
+// what was sent is paid for, and its answer is waited for as long as ctx lives.
+func (w *writer) ask(ctx, more context.Context, texts []string, tokens int) (got [][]float32, err error) {
+	err = w.p.retry(more, "embed with "+w.p.model.Provider, func() error {
+		if more.Err() != nil {
+			return context.Cause(more)
+		}
+		if err := w.pace.begin(more, tokens); err != nil {
 			return err
 		}
 		var err error
@@ -211,13 +206,13 @@ const probeText = "kbsync"
 
 // blame decides who is at fault where a text that was sent alone was refused: the text, or (the error) every request of this run, by a
 // wrong name of a model, say. As long as the embedder took no request, it is asked for one word: if it refuses that, the run ends.
-func (w *writer) blame(ctx context.Context) error {
+func (w *writer) blame(ctx, more context.Context) error {
 	w.proof.mu.Lock()
 	defer w.proof.mu.Unlock()
 	if w.proof.took.Load() || w.proof.verdict != nil {
 		return w.proof.verdict
 	}
-	_, err := w.ask(ctx, []string{probeText}, 1)
+	_, err := w.ask(ctx, more, []string{probeText}, 1)
 	switch {
 	case w.proof.took.Load():
 		return nil
@@ -236,15 +231,16 @@ func refusedText(err error) bool {
 	return class == connector.ClassInvalid || class == connector.ClassTooLarge
 }
 
-// embed asks for one request's vectors. A request refused as invalid or too large is halved until the text at fault stands alone.
-func (w *writer) embed(ctx context.Context, batch []*want) error {
+// embed asks for one request's vectors and stores them. A request refused as invalid or too large is halved until the text at fault stands
+// alone. More as in ask.
+func (w *writer) embed(ctx, more context.Context, batch []*want) error {
 	texts := make([]string, len(batch))
 	tokens := 0
 	for i, x := range batch {
 		texts[i] = x.text
 		tokens += x.tokens
 	}
-	got, err := w.ask(ctx, texts, tokens)
+	got, err := w.ask(ctx, more, texts, tokens)
 	var be *connector.BatchError
 	if err != nil && !errors.As(err, &be) {
 		if !refusedText(err) {
@@ -252,14 +248,15 @@ func (w *writer) embed(ctx context.Context, batch []*want) error {
 		}
 		if len(batch) == 1 {
 			batch[0].err = err
-			return w.blame(ctx)
+			return w.blame(ctx, more)
 		}
 		half := len(batch) / 2
-		if err := w.embed(ctx, batch[:half]); err != nil {
+		if err := w.embed(ctx, more, batch[:half]); err != nil {
 			return err
 		}
-		return w.embed(ctx, batch[half:])
+		return w.embed(ctx, more, batch[half:])
 	}
+	good := batch[:0:0]
 	for i, x := range batch {
 		if be != nil && be.Items[i] != nil {
 			x.err = be.Items[i]
@@ -267,9 +264,10 @@ func (w *writer) embed(ctx context.Context, batch []*want) error {
 		}
 		if x.err = checkVector(got[i], w.p.model.Dimensions); x.err == nil {
 			x.vector = got[i]
+			good = append(good, x)
 		}
 	}
-	return nil
+	return w.keep(ctx, good)
 }
 
 // checkVector refuses what would poison a search: a wrong length, NaN, infinity, all zeros.

@@ -44,12 +44,12 @@ func (p *Pipeline) retry(ctx context.Context, what string, op func() error) erro
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	var be *connector.BatchError
 	if errors.As(err, &be) {
-		return err
+		return err // an answer, whatever has ended meanwhile
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	switch {
 	case passing(err):
