@@ -68,12 +68,14 @@ var rooms = map[string][]string{
 	"parsers":    {"connector", "internal"},
 	"strategies": {"connector", "internal"},
 	"embedders":  {"connector", "internal"},
-	"sinks":      {"connector", "internal"},
-	"internal":   {"connector", "internal"},
-	"plugins":    {"connector", "sources", "parsers", "strategies", "embedders", "sinks"},
-	"cmd":        {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "connector/embedserver", "connector/vectorstore", "plugins", "internal", "parsers/code", "sources/fs"},
-	"acceptance": {},
-	"docs":       {},
+
+	"embedders/local/e5small": {}, // 60 MB that the program alone carries
+	"sinks":                   {"connector", "internal"},
+	"internal":                {"connector", "internal"},
+	"plugins":                 {"connector", "sources", "parsers", "strategies", "embedders", "sinks"},
+	"cmd":                     {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "connector/embedserver", "connector/vectorstore", "plugins", "internal", "parsers/code", "sources/fs", "embedders/local/e5small"},
+	"acceptance":              {},
+	"docs":                    {},
 }
 
 // room is the longest folder of the map that holds a package.
