@@ -3,13 +3,13 @@
 // [Hybrid] is what a hybrid query does. Its relative score is a convex combination of the two rankings' scores (Bruch, Gai and Ingber,
 // "An Analysis of Fusion Functions for Hybrid Retrieval", 2022), each normalised by the least and the greatest of its candidates: the
 // cosines of many models lie in a narrow band (those of e5 between 0.75 and 0.95), so bounds that hold for any cosine would leave
-// nothing of their differences. The vectors' share of the score is the only number that matters much; it depends on the model, which may
-// name its own ([connector.Model.HybridShare]). docs/benchmarks.md has the measurements.
+// nothing of their differences. The vectors' share of the score is the only number that matters much. A half serves models that see
+// meaning: which side is the better one depends more on the documents than on the model. A model whose vectors are made of words may
+// name less ([connector.Model.HybridShare]). docs/benchmarks.md has the measurements.
 package fusion
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/kbsync/kbsync/connector"
@@ -19,11 +19,7 @@ import (
 const RRFConstant = 60
 
 // DefaultShare is what the vectors weigh in a relative score, the words having the rest, where the query does not say.
-const DefaultShare = 0.7
-
-// wordsWithin is the place that the best by words does not fall behind in a relative score: who asks for an identifier or a rare name
-// must see where it stands, however many texts are near in meaning.
-const wordsWithin = 3
+const DefaultShare = 0.5
 
 // Depth is how many candidates each ranking contributes to a hybrid answer of k hits.
 func Depth(k int) int { return max(100, 5*k) }
@@ -38,17 +34,7 @@ func Hybrid(q connector.Query, dense, lexical []Ranked) []Ranked {
 	if !(share > 0 && share <= 1) {
 		share = DefaultShare
 	}
-	out := Relative([][]Ranked{dense, lexical}, []float64{share, 1 - share})
-	if len(lexical) == 0 {
-		return out
-	}
-	best := slices.MinFunc(lexical, better).ID
-	at := slices.IndexFunc(out, func(r Ranked) bool { return r.ID == best })
-	if at >= wordsWithin {
-		out[at].Score = math.Nextafter(out[wordsWithin-1].Score, math.Inf(1))
-		Sort(out)
-	}
-	return out
+	return Relative([][]Ranked{dense, lexical}, []float64{share, 1 - share})
 }
 
 // Ranked is an item of a ranking with its score; higher is better.

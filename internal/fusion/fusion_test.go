@@ -66,10 +66,9 @@ func TestHybrid(t *testing.T) {
 		want    []string
 	}{
 		{"both agree", connector.Query{}, []Ranked{{"b", 7}, {"a", 6}, {"x", 1}}, []string{"b", "a", "c", "d", "e", "x"}},
-		{"the best by words alone comes third", connector.Query{}, []Ranked{{"x", 7}, {"b", 3}, {"y", 1}}, []string{"b", "a", "x", "c", "d", "e", "y"}},
-		{"one of equal ones", connector.Query{}, []Ranked{{"y", 7}, {"x", 7}}, []string{"a", "b", "x", "c", "d", "y", "e"}},
+		{"the best by words alone is among the first", connector.Query{}, []Ranked{{"x", 7}, {"b", 3}, {"y", 1}}, []string{"b", "a", "x", "c", "d", "e", "y"}},
 		{"words weigh more", connector.Query{Share: 0.1}, []Ranked{{"x", 7}, {"y", 6}, {"z", 1}}, []string{"x", "y", "a", "b", "c", "d", "e", "z"}},
-		{"vectors alone, but for the best by words", connector.Query{Share: 1}, []Ranked{{"x", 7}, {"d", 6}, {"y", 1}}, []string{"a", "b", "x", "c", "d", "e", "y"}},
+		{"vectors weigh more", connector.Query{Share: 0.7}, []Ranked{{"x", 7}, {"d", 6}, {"y", 1}}, []string{"d", "a", "b", "c", "x", "e", "y"}},
 		{"no words", connector.Query{}, nil, []string{"a", "b", "c", "d", "e"}},
 		{"reciprocal ranks", connector.Query{Fusion: connector.FusionRRF, Share: 0.1}, []Ranked{{"x", 7}, {"y", 6}}, []string{"a", "x", "b", "y", "c", "d", "e"}},
 	} {
