@@ -54,7 +54,7 @@ func (p *Pipeline) retry(ctx context.Context, what string, op func() error) erro
 	switch {
 	case passing(err):
 		return &UnreachableError{fmt.Errorf("%s: gave up after %d tries: %w", what, tries, err)}
-	case connector.ClassOf(err) == connector.ClassDenied:
+	case connector.ClassOf(err) == connector.ClassDenied, connector.ClassOf(err) == connector.ClassCredentials:
 		return &UnreachableError{fmt.Errorf("%s: %w", what, err)}
 	}
 	return fmt.Errorf("%s: %w", what, err)
