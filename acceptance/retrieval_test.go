@@ -48,7 +48,7 @@ func retrievers() []retriever {
 }
 
 // TestRetrieval measures what queries find, through a sync into sqlite and the engine's query. It keeps the bounds, and the figures that
-// docs/benchmarks.md records, for the collections that take a minute; with -update it measures all of them and writes the page.
+// docs/benchmarks.md records, for the collections that take a few minutes; with -update it measures all of them and writes the page.
 func TestRetrieval(t *testing.T) {
 	collections := []corpusSet{chroma(t, "three corpora", threeCorpora()...), cmrc(t)}
 	if *update {
