@@ -2,7 +2,6 @@ package providers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -59,6 +58,8 @@ type Spec struct {
 	Roles [2]string
 	// NotFound says what to try where the service does not know the model, Denied where it refuses the credentials.
 	NotFound, Denied string
+	// Slow says what to try where no answer comes in time, Wrong where the service cannot do what is asked; empty: what helps an embedder.
+	Slow, Wrong string
 	// Secrets beside those of Config that no error may show.
 	Secrets []connector.Secret
 	// Sender carries the requests, in place of a client over HTTP that knows Config.BaseURL, Path, KeyHeader and Config.Headers. The
@@ -82,8 +83,7 @@ type Embedder struct {
 	model    connector.Model
 	prefixes [2]string // by role
 	ask      int       // dimensions to ask for
-	sender   Sender
-	faults   *Faults
+	carrier  *Carrier
 	requests atomic.Int64
 	tokens   atomic.Int64
 }
@@ -108,21 +108,15 @@ func Open(ctx context.Context, s Spec) (*Embedder, error) {
 		e.model.DocumentPrefix = "<" + s.Roles[Document] + ">" + model.DocumentPrefix
 		e.model.QueryPrefix = "<" + s.Roles[Query] + ">" + model.QueryPrefix
 	}
-	if e.sender = s.Sender; e.sender == nil {
-		client, err := newClient(&e.spec)
-		if err != nil {
-			return nil, err
-		}
-		e.sender, e.faults = client, client.faults
-	} else {
-		e.faults = NewFaults(&e.spec, s.Host)
+	if e.carrier, err = NewCarrier(&e.spec); err != nil {
+		return nil, err
 	}
 	if e.model.Dimensions > 0 {
 		return e, nil
 	}
 	v, err := e.call(ctx, []string{"dimensions"}, Document)
 	if err != nil {
-		e.sender.Close()
+		e.carrier.Close()
 		return nil, fmt.Errorf("%s: the dimensions of %s are not known, and asking for one embedding to learn them failed (set dimensions to open without the network): %w",
 			s.Provider, s.Config.Model, err)
 	}
@@ -160,7 +154,7 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 
 // Close ends idle connections.
 func (e *Embedder) Close() error {
-	e.sender.Close()
+	e.carrier.Close()
 	return nil
 }
 
@@ -169,7 +163,7 @@ func (e *Embedder) call(ctx context.Context, texts []string, role Role) ([][]flo
 		return nil, err
 	}
 	if most := e.model.MaxItems; most > 0 && len(texts) > most { // a service of one text might give it the vector of another
-		return nil, e.faults.Errorf(connector.ClassTooLarge, "%d texts in a request of %d at most", len(texts), most)
+		return nil, e.carrier.Errorf(connector.ClassTooLarge, "%d texts in a request of %d at most", len(texts), most)
 	}
 	request := Request{Model: e.spec.Config.Model, Texts: texts, Role: role, Dimensions: e.ask}
 	if p := e.prefixes[role]; p != "" {
@@ -179,40 +173,19 @@ func (e *Embedder) call(ctx context.Context, texts []string, role Role) ([][]flo
 		}
 	}
 	e.requests.Add(1)
-	body, tokens, err := e.post(ctx, e.spec.Encode(request), answerLimit(len(texts), e.model.Dimensions))
+	body, tokens, err := e.carrier.Send(ctx, e.spec.Encode(request), answerLimit(len(texts), e.model.Dimensions))
 	if err != nil {
 		return nil, err
 	}
 	answer, err := decode(body, e.spec.Decode)
 	if err != nil {
-		return nil, e.faults.undecodable(body, err)
+		return nil, e.carrier.Undecodable(body, err)
 	}
 	if len(answer.Items) == 0 { // LM Studio and gateways answer so
-		return nil, e.faults.Errorf(connector.ClassTransient, "the answer holds no vectors but: %s", parse(body).message)
+		return nil, e.carrier.Odd("vectors", body)
 	}
 	e.tokens.Add(int64(max(0, answer.Tokens, tokens)))
 	return e.check(answer.Items, len(texts))
-}
-
-// post sends body as JSON and gives the answer. Its errors have classes, but for the context's own.
-func (e *Embedder) post(ctx context.Context, body any, limit int64) (answer []byte, tokens int, err error) {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return nil, 0, e.faults.Errorf(connector.ClassInvalid, "%v", err)
-	}
-	timeout := e.spec.Config.Timeout
-	limited, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	answer, tokens, err = e.sender.Send(limited, raw, limit)
-	switch {
-	case err == nil:
-		return answer, tokens, nil
-	case ctx.Err() != nil:
-		return nil, 0, ctx.Err()
-	case limited.Err() != nil:
-		return nil, 0, e.faults.Errorf(connector.ClassTransient, "%s gave no answer within %s: raise timeout, or lower batch", e.faults.host, timeout)
-	}
-	return nil, 0, err
 }
 
 // answerLimit is how many bytes an answer may have: more than any way of writing its numbers takes, also those of another model

@@ -52,7 +52,7 @@ func (f *Faults) Read(resp *http.Response, limit int64) ([]byte, error) {
 		return nil, f.Errorf(connector.ClassTransient, "%s: the answer broke off after %d bytes: %v", f.host, len(body), err)
 	}
 	if int64(len(body)) > limit {
-		return nil, f.Errorf(connector.ClassUnsupported, "%s answered with more than %d bytes, more than these embeddings can take: check base_url", f.host, limit)
+		return nil, f.Errorf(connector.ClassUnsupported, "%s answered with more than %d bytes, more than what was asked for can take: check base_url", f.host, limit)
 	}
 	return body, nil
 }

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -48,7 +49,11 @@ func (f *Faults) refusal(resp *http.Response, body []byte) error {
 	if hint := f.hint(status, class); hint != "" {
 		text += "; " + hint
 	}
-	return &connector.Error{Class: class, RetryAfter: wait, Err: fmt.Errorf("%s", text)}
+	var err error = contentError{text}
+	if !p.content() {
+		err = errors.New(text)
+	}
+	return &connector.Error{Class: class, RetryAfter: wait, Err: err}
 }
 
 func (f *Faults) hint(status int, class connector.Class) string {
@@ -66,7 +71,7 @@ func (f *Faults) hint(status int, class connector.Class) string {
 	case class == connector.ClassNotFound:
 		return "check model (" + f.spec.Config.Model + ") and base_url"
 	case class == connector.ClassUnsupported && status/100 == 4:
-		return "check model and dimensions"
+		return f.spec.wrong()
 	}
 	return ""
 }
@@ -80,7 +85,7 @@ func classify(status int, p problem) connector.Class {
 	}
 	switch {
 	case p.says("insufficient_quota", "billing_not_active", "billing_hard_limit", "account_deactivated", "arrearage", "api_key_invalid", "invalid_api_key"),
-		p.tells("api key not valid", "insufficient balance", "account balance", "余额不足", "/ month", "per month", "tokens per day"),
+		p.tells("api key not valid", "insufficient balance", "account balance", "credit balance", "余额不足", "/ month", "per month", "tokens per day"),
 		p.says("expiredtoken", "expiredtokenexception", "unrecognizedclientexception", "invalidclienttokenid", "invalidsignatureexception", "incompletesignature",
 			"incompletesignatureexception", "missingauthenticationtoken", "missingauthenticationtokenexception", "accessdeniedexception"):
 		return connector.ClassDenied
@@ -128,8 +133,12 @@ func byLength(status int, p problem) connector.Class {
 // rejected is the class of a request that the service finds wrong. What the configuration causes would fail for every text:
 // to halve such requests would only ask once for each text.
 func (p problem) rejected() connector.Class {
+	if p.content() {
+		return connector.ClassInvalid
+	}
 	switch p.param {
-	case "dimensions", "output_dimension", "outputDimensionality", "model", "encoding_format", "embedding_type", "input_type", "task", "taskType", "truncate", "truncation":
+	case "dimensions", "output_dimension", "outputDimensionality", "model", "encoding_format", "embedding_type", "input_type", "task", "taskType", "truncate", "truncation",
+		"response_format", "temperature", "max_tokens", "max_completion_tokens", "reasoning_effort", "seed", "tools", "tool_choice":
 		return connector.ClassUnsupported
 	}
 	if p.tells("does not exist", "unknown model", "model not found", "not found for api version", "model identifier is invalid") {
@@ -140,6 +149,11 @@ func (p problem) rejected() connector.Class {
 		return connector.ClassUnsupported
 	}
 	return connector.ClassInvalid
+}
+
+// content tells a refusal of what a text says, in the codes of OpenAI, Azure, DashScope and Zhipu.
+func (p problem) content() bool {
+	return p.says("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed", "datainspectionfailed", "1301")
 }
 
 func (p problem) says(codes ...string) bool {
