@@ -2,13 +2,18 @@ package acceptance
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/config"
 	"github.com/kbsync/kbsync/connector/pipeline"
 	"github.com/kbsync/kbsync/embedders/local/e5small"
+	"github.com/kbsync/kbsync/internal/ngrams"
 )
 
 // newDefaultRig names no embedder, in a build that has a model or not.
@@ -134,6 +139,59 @@ func TestDefaultModelAnswers(t *testing.T) {
 		}
 		if len(res) != 1 || res[0].Path != want {
 			t.Errorf("%s: %+v, want %s", question, res, want)
+		}
+	}
+}
+
+// TestQuickstart runs the first command of the README: its questions share no word with their answers, and are answered right.
+func TestQuickstart(t *testing.T) {
+	r := newDefaultRig(t, true)
+	dir := t.TempDir()
+	own := filepath.Join(dir, "own.yaml") // state beside the repository's stays out of this
+	text := fmt.Sprintf("state: %q\nsink: { sqlite: { path: %q } }\n", filepath.Join(dir, "ledger.db"), filepath.Join(dir, "chunks.db"))
+	if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.Load([]string{filepath.Join("..", "configs", "quickstart.yaml"), own}, r.reg, config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Open(t.Context(), file, r.reg, r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	if res, err := p.Sync(t.Context(), pipeline.SyncOptions{}); err != nil || res.Embeddings.Computed == 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for question, want := range map[string]pipeline.Answer{
+		"Which tongues does it understand?": {Path: "faq.md", Section: "Languages"},
+		"价钱贵不贵？":                            {Path: "faq.zh-CN.md", Section: "费用"},
+		"能看懂外语吗？":                           {Path: "faq.zh-CN.md", Section: "多种语言"},
+		"每晚自动更新":                            {Path: "faq.zh-CN.md", Section: "保持最新"},
+	} {
+		got, err := p.Query(t.Context(), pipeline.QueryOptions{Text: question, K: 1})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %v, %v", question, got, err)
+		}
+		if got[0].Path != want.Path || !strings.HasSuffix(got[0].Section, want.Section) {
+			t.Errorf("%s: %s, %s: %s", question, got[0].Path, got[0].Section, got[0].Content)
+		}
+		words := map[string]bool{}
+		ngrams.Each(got[0].Content, func(term []byte, _ ngrams.Kind) { words[string(term)] = true })
+		for _, term := range ngrams.Query(question) {
+			if words[term.Text] {
+				t.Errorf("%s: the answer shares %q with it", question, term.Text)
+			}
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, question := range []string{"Which tongues does it understand?", "价钱贵不贵？"} {
+		if !strings.Contains(string(readme), question) {
+			t.Errorf("the README does not ask %q", question)
 		}
 	}
 }

@@ -346,7 +346,7 @@ type breaking struct {
 func (b *breaking) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if b.failed != nil {
 		if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "the key runs out here") }) {
-			<-b.sent // another one is under way
+			<-b.sent                                                              // another one is under way
 			defer time.AfterFunc(50*time.Millisecond, func() { close(b.failed) }) // the run learns of it first
 			return nil, connector.Errorf(connector.ClassDenied, "the key ran out")
 		}
