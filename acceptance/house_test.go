@@ -59,6 +59,7 @@ var rooms = map[string][]string{
 	"connector/sourcetest": {"connector"},
 	"connector/parsertest": {"connector"},
 	"connector/embedtest":  {"connector"},
+	"connector/llmtest":    {"connector"},
 
 	"connector/vectorstore":  {"connector"},
 	"connector/strategytest": {"connector", "internal"},
@@ -71,8 +72,9 @@ var rooms = map[string][]string{
 
 	"embedders/local/e5small": {}, // 60 MB that the program alone carries
 	"sinks":                   {"connector", "internal"},
+	"llms":                    {"connector", "internal"},
 	"internal":                {"connector", "internal"},
-	"plugins":                 {"connector", "sources", "parsers", "strategies", "embedders", "sinks"},
+	"plugins":                 {"connector", "sources", "parsers", "strategies", "embedders", "sinks", "llms"},
 	"cmd":                     {"connector", "connector/config", "connector/ledger", "connector/pipeline", "connector/service", "connector/embedserver", "connector/vectorstore", "plugins", "internal", "parsers/code", "sources/fs", "embedders/local/e5small"},
 	"acceptance":              {},
 	"docs":                    {},

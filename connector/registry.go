@@ -67,6 +67,7 @@ type Registry struct {
 	Strategies Set[StrategyPlugin]
 	Embedders  Set[EmbedderPlugin]
 	Sinks      Set[SinkPlugin]
+	LLMs       Set[LLMPlugin]
 	// DefaultEmbedders are the kinds that a pipeline may have without naming one: they open without a configuration, and their models'
 	// Provider is the kind. The first is what a new pipeline gets; one that began with another of them keeps that.
 	DefaultEmbedders []string
