@@ -72,7 +72,7 @@ func TestStoreIsSharedByPipelinesAndSinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.write("again.md", paragraphs("document 3", 12))
-	if res = second.sync(); second.embeds.Load() != 0 {
+	if second.sync(); second.embeds.Load() != 0 {
 		t.Errorf("without the shared store %d texts were embedded again", second.embeds.Load())
 	}
 }

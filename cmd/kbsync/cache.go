@@ -141,8 +141,9 @@ func (a *app) pruneOwn(ctx context.Context, cmd *cobra.Command, s *pipeline.Stor
 	if opts.OlderThan != 0 || opts.MaxBytes != 0 {
 		return usagef("--older-than and --max-size go with --shared: the pipeline's own store knows what its chunks use")
 	}
-	n, noun := 0, "text"
+	var n int
 	var err error
+	noun := "text"
 	if opts.Model != "" {
 		noun = "vector"
 		n, err = s.PruneModel(ctx, opts.Model, opts.DryRun)

@@ -254,9 +254,9 @@ func TestValidate(t *testing.T) {
 		"https only": c(func(c *Config) {
 			c.Access, c.APIKey, c.BaseURL = awsconf.Access{}, "a-key-of-bedrock", "http://gateway"
 		}),
-		"must hold no query":       c(func(c *Config) { c.BaseURL = "https://gateway?x=1" }),
-		"base_url: want an addres": c(func(c *Config) { c.BaseURL = "gateway" }),
-		"external_id":              c(func(c *Config) { c.ExternalID = "x" }),
+		"must hold no query":        c(func(c *Config) { c.BaseURL = "https://gateway?x=1" }),
+		"base_url: want an address": c(func(c *Config) { c.BaseURL = "gateway" }),
+		"external_id":               c(func(c *Config) { c.ExternalID = "x" }),
 	} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), providerstest.Key) {
 			t.Errorf("%s: %v", want, err)
