@@ -1,0 +1,256 @@
+package llmcall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/llmtest"
+	"github.com/kbsync/kbsync/internal/counters"
+)
+
+func request(user string) connector.LLMRequest {
+	return connector.LLMRequest{Prompt: "p/1", System: "s", User: user, MaxTokens: 100}
+}
+
+func open(t *testing.T, l connector.LLM, opts Options) *Caller {
+	t.Helper()
+	opts.Counter = counters.Chars{}
+	c, err := New(l, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func says(text string) func(context.Context, connector.LLMRequest) (connector.LLMAnswer, error) {
+	return func(_ context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
+		return connector.LLMAnswer{Text: text + r.User, TokensIn: 30, TokensOut: 20}, nil
+	}
+}
+
+// TestConformance: with a Caller before it, a model still is one; its answers come from the store from the second rule on.
+func TestConformance(t *testing.T) {
+	store := &Memory{}
+	llmtest.Run(t, func(t *testing.T) connector.LLM {
+		return open(t, &llmtest.Double{Says: func(_ context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
+			reply := llmtest.Reflect(llmtest.Call{User: r.User, JSON: r.Schema != nil})
+			return connector.LLMAnswer{Text: reply.Text}, nil
+		}}, Options{Store: store})
+	})
+}
+
+// TestKept: the second run asks nothing, whatever the answer was like; whatever changes an answer is asked anew.
+func TestKept(t *testing.T) {
+	store := &Memory{}
+	for _, finish := range []connector.Finish{connector.FinishStop, connector.FinishLength, connector.FinishRefused} {
+		d := &llmtest.Double{Says: func(context.Context, connector.LLMRequest) (connector.LLMAnswer, error) {
+			return connector.LLMAnswer{Text: "", Finish: finish, TokensIn: 1}, nil
+		}}
+		for range 3 {
+			a, err := open(t, d, Options{Store: store}).Complete(t.Context(), request(finish.String()))
+			if err != nil || a.Finish != finish {
+				t.Fatalf("%+v, %v", a, err)
+			}
+		}
+		if n := len(d.Asked()); n != 1 {
+			t.Errorf("%v: asked %d times", finish, n)
+		}
+	}
+	d := &llmtest.Double{Says: says("")}
+	c := open(t, d, Options{Store: store})
+	all := []connector.LLMRequest{request("x"), request("y")}
+	for i := range 6 {
+		r := request("x")
+		switch i {
+		case 0:
+			r.System = "other"
+		case 1:
+			r.Prompt = "p/2"
+		case 2:
+			r.Schema, r.Name = llmtest.Schema(), "n"
+		case 3:
+			r.MaxTokens = 7
+		case 4:
+			r.Seed = 7
+		case 5:
+			r.System, r.User = r.System+" ", "x " // no running together of fields
+		}
+		all = append(all, r)
+	}
+	for range 2 {
+		for _, r := range all {
+			if _, err := c.Complete(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := len(d.Asked()); n != len(all) {
+		t.Errorf("asked %d times, want %d", n, len(all))
+	}
+	other := &llmtest.Double{Is: connector.LLMModel{Provider: "p", Name: "other", Version: "1"}, Says: says("")}
+	if _, err := open(t, other, Options{Store: store}).Complete(t.Context(), request("x")); err != nil || len(other.Asked()) != 1 {
+		t.Errorf("another model had the answer of the first: %v", err)
+	}
+	if u := c.Usage(); u.Calls != len(all) || u.Kept != len(all) || u.Tokens != 50*len(all) {
+		t.Errorf("%+v", u)
+	}
+}
+
+func TestBlank(t *testing.T) {
+	d := &llmtest.Double{Says: says("")}
+	if _, err := open(t, d, Options{}).Complete(t.Context(), request(" \n\u3000")); !errors.Is(err, ErrBlank) || len(d.Asked()) != 0 {
+		t.Errorf("%v after %d requests", err, len(d.Asked()))
+	}
+}
+
+// TestBudget: never more than the limit is used, at any concurrency, and as much of it as one after another would use.
+func TestBudget(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget connector.LLMBudget
+		key    string
+		want   int
+	}{
+		"calls":  {connector.LLMBudget{Calls: 5}, "max_calls", 5},
+		"tokens": {connector.LLMBudget{Tokens: 500}, "max_tokens", 7}, // a request may take 170 or so, and takes 50
+		"cost":   {connector.LLMBudget{Cost: 0.0015}, "max_cost", 0},
+	} {
+		for _, workers := range []int{1, 8} {
+			d := &llmtest.Double{Is: connector.LLMModel{Provider: "p", Name: "n", Version: "1", Budget: c.budget, PriceIn: 2, PriceOut: 10, Currency: "EUR"}, Says: says("")}
+			caller := open(t, d, Options{})
+			var group sync.WaitGroup
+			var refused atomic.Int64
+			for w := range workers {
+				group.Go(func() {
+					for i := range 40 / workers {
+						_, err := caller.Complete(t.Context(), request(fmt.Sprintf("%02d", w*100+i)))
+						var b *BudgetError
+						if errors.As(err, &b) {
+							refused.Add(1)
+							if b.Key != c.key || !strings.Contains(err.Error(), "llm.p."+c.key) {
+								t.Errorf("%s: %v", name, err)
+							}
+						} else if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			group.Wait()
+			u := caller.Usage()
+			if c.budget.Calls > 0 && u.Calls > c.budget.Calls || c.budget.Tokens > 0 && u.Tokens > c.budget.Tokens || c.budget.Cost > 0 && u.Cost > c.budget.Cost {
+				t.Errorf("%s: %+v is over %+v", name, u, c.budget)
+			}
+			if u.Calls == 0 || u.Calls == 40 || c.want > 0 && u.Calls != c.want || int(refused.Load())+u.Calls != 40 || len(d.Asked()) != u.Calls {
+				t.Errorf("%s, %d workers: %+v, %d refused", name, workers, u, refused.Load())
+			}
+		}
+	}
+	if _, err := New(&llmtest.Double{Is: connector.LLMModel{Provider: "p", Name: "n", Version: "1", Budget: connector.LLMBudget{Cost: 1}}}, Options{Counter: counters.Chars{}}); err == nil || !strings.Contains(err.Error(), "price_in") {
+		t.Errorf("a budget without a price: %v", err)
+	}
+}
+
+// TestFailures: what a failed request takes out of the budget, and that nothing of it is kept.
+func TestFailures(t *testing.T) {
+	for class, tokens := range map[connector.Class]int{connector.ClassThrottled: 0, connector.ClassInvalid: 0, connector.ClassTransient: 166, connector.ClassUnknown: 166} {
+		d := &llmtest.Double{Says: func(context.Context, connector.LLMRequest) (connector.LLMAnswer, error) {
+			return connector.LLMAnswer{}, connector.Errorf(class, "no")
+		}}
+		store := &Memory{}
+		tries := 0
+		c := open(t, d, Options{Store: store, Send: func(_ context.Context, _ int, send func() error) error {
+			tries++
+			return errors.Join(send(), send())
+		}})
+		if _, err := c.Complete(t.Context(), request("x")); err == nil {
+			t.Error("no error")
+		}
+		if u := c.Usage(); u.Calls != 2 || tries != 1 || store.Len() != 0 || u.Tokens < 2*tokens || u.Tokens > 2*tokens+10 {
+			t.Errorf("%v: %+v", class, u)
+		}
+	}
+}
+
+// TestSingleFlight: equal requests at the same time are one; one whose context ends does not take the others with it.
+func TestSingleFlight(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int64
+	d := &llmtest.Double{Says: func(ctx context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
+		if calls.Add(1) == 1 {
+			close(started)
+			<-ctx.Done()
+			return connector.LLMAnswer{}, ctx.Err()
+		}
+		<-release
+		return connector.LLMAnswer{Text: r.User}, nil
+	}}
+	c := open(t, d, Options{})
+	first, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := c.Complete(first, request("x")); !errors.Is(err, context.Canceled) {
+			t.Errorf("the first: %v", err)
+		}
+	})
+	<-started
+	for range 10 {
+		group.Go(func() {
+			if a, err := c.Complete(t.Context(), request("x")); err != nil || a.Text != "x" {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
+	}
+	cancel(reason)
+	close(release)
+	group.Wait()
+	if calls.Load() != 2 {
+		t.Errorf("%d calls, want the cancelled one and one more", calls.Load())
+	}
+}
+
+// full is a store that takes nothing until it is mended.
+type full struct {
+	Memory
+	mended atomic.Bool
+}
+
+func (f *full) Keep(ctx context.Context, key Key, a connector.LLMAnswer) error {
+	if !f.mended.Load() {
+		return errors.New("disk full")
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return f.Memory.Keep(ctx, key, a)
+}
+
+// TestPaidOnce: an answer that the store did not take is not asked for again, and one that arrives when the run is over is kept.
+func TestPaidOnce(t *testing.T) {
+	store := &full{}
+	d := &llmtest.Double{Says: says("")}
+	c := open(t, d, Options{Store: store})
+	for range 2 {
+		if _, err := c.Complete(t.Context(), request("x")); err == nil || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("%v", err)
+		}
+	}
+	store.mended.Store(true)
+	if a, err := c.Complete(t.Context(), request("x")); err != nil || a.Text != "x" || len(d.Asked()) != 1 || store.Len() != 1 {
+		t.Errorf("%+v, %v, asked %d times", a, err, len(d.Asked()))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	late := &llmtest.Double{Says: func(_ context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
+		cancel()
+		return connector.LLMAnswer{Text: r.User}, nil
+	}}
+	if _, err := open(t, late, Options{Store: store}).Complete(ctx, request("late")); err != nil || store.Len() != 2 {
+		t.Errorf("%v, %d answers kept", err, store.Len())
+	}
+}
