@@ -50,7 +50,7 @@ type Term struct {
 }
 
 // Query is the distinct terms to ask an index for, in the order of text: words, bigrams, and for a run of length 1 its
-// character as a prefix.
+// character as a prefix. Function words ("what", "of", 什么) are asked for only where there is nothing else.
 func Query(text string) []Term {
 	var terms []Term
 	seen := map[Term]bool{}
@@ -65,7 +65,7 @@ func Query(text string) []Term {
 		seen[t] = true
 		terms = append(terms, t)
 	})
-	return terms
+	return withoutFunctionWords(terms)
 }
 
 type scanner struct {

@@ -38,9 +38,11 @@ func TestAppend(t *testing.T) {
 
 func TestQuery(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
-		{"The cat the", "the cat"},
+		{"The cat the", "cat"},
+		{"What is it?", "what is it"},
 		{"猫", "猫*"},
-		{"黑猫是什么？", "黑猫 猫是 是什 什么"},
+		{"黑猫是什么？", "黑猫 猫是 是什"},
+		{"什么", "什么"},
 		{"", ""},
 	} {
 		var got []string

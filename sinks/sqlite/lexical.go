@@ -27,7 +27,7 @@ const lengthsPerBlock = 1024
 // the ranking is computed here, since FTS5's own reads them twice and looks up every match's length in a table, and
 // gives words that more than half of the points hold no weight at all.
 func (c *Collection) lexical(ctx context.Context, tx querier, question string, k int, allowed *slotSet) ([]scored, error) {
-	terms := withoutStopWords(ngrams.Query(question))
+	terms := ngrams.Query(question)
 	if len(terms) == 0 {
 		return nil, nil
 	}
@@ -120,30 +120,6 @@ func (c *Collection) postings(ctx context.Context, tx querier, t ngrams.Term, in
 		return nil
 	}
 	return err
-}
-
-// withoutStopWords leaves out the words that nearly every English text holds, if that leaves any: they weigh next to
-// nothing and have the longest postings.
-func withoutStopWords(terms []ngrams.Term) []ngrams.Term {
-	kept := make([]ngrams.Term, 0, len(terms))
-	for _, t := range terms {
-		if !isStopWord(t.Text) {
-			kept = append(kept, t)
-		}
-	}
-	if len(kept) == 0 {
-		return terms
-	}
-	return kept
-}
-
-func isStopWord(term string) bool {
-	switch term {
-	case "a", "an", "and", "are", "as", "at", "be", "by", "did", "do", "does", "for", "from", "how", "in", "is", "it", "its", "of", "on", "or", "s", "t",
-		"that", "the", "their", "this", "to", "was", "were", "what", "when", "where", "which", "who", "why", "with":
-		return true
-	}
-	return false
 }
 
 // flushLengths writes the changed numbers of terms.
