@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/llmtest"
@@ -65,7 +66,7 @@ func TestKept(t *testing.T) {
 	d := &llmtest.Double{Says: says("")}
 	c := open(t, d, Options{Store: store})
 	all := []connector.LLMRequest{request("x"), request("y")}
-	for i := range 6 {
+	for i := range 8 {
 		r := request("x")
 		switch i {
 		case 0:
@@ -79,7 +80,11 @@ func TestKept(t *testing.T) {
 		case 4:
 			r.Seed = 7
 		case 5:
-			r.System, r.User = r.System+" ", "x " // no running together of fields
+			r.System, r.User = r.System+"x", "y" // no running together of fields
+		case 6:
+			r.User = "xy"
+		case 7:
+			r.User = "x\" \"y"
 		}
 		all = append(all, r)
 	}
@@ -179,40 +184,95 @@ func TestFailures(t *testing.T) {
 
 // TestSingleFlight: equal requests at the same time are one; one whose context ends does not take the others with it.
 func TestSingleFlight(t *testing.T) {
-	started, release := make(chan struct{}), make(chan struct{})
-	var calls atomic.Int64
-	d := &llmtest.Double{Says: func(ctx context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
-		if calls.Add(1) == 1 {
-			close(started)
-			<-ctx.Done()
-			return connector.LLMAnswer{}, ctx.Err()
-		}
-		<-release
-		return connector.LLMAnswer{Text: r.User}, nil
-	}}
-	c := open(t, d, Options{})
-	first, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("enough")
-	var group sync.WaitGroup
-	group.Go(func() {
-		if _, err := c.Complete(first, request("x")); !errors.Is(err, context.Canceled) {
-			t.Errorf("the first: %v", err)
-		}
-	})
-	<-started
-	for range 10 {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var calls atomic.Int64
+		d := &llmtest.Double{Says: func(ctx context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
+			if calls.Add(1) == 1 {
+				<-ctx.Done()
+				return connector.LLMAnswer{}, ctx.Err()
+			}
+			<-release
+			return connector.LLMAnswer{Text: r.User}, nil
+		}}
+		c := open(t, d, Options{})
+		first, cancel := context.WithCancelCause(t.Context())
+		var group sync.WaitGroup
 		group.Go(func() {
-			if a, err := c.Complete(t.Context(), request("x")); err != nil || a.Text != "x" {
-				t.Errorf("%+v, %v", a, err)
+			if _, err := c.Complete(first, request("x")); !errors.Is(err, context.Canceled) {
+				t.Errorf("the first: %v", err)
 			}
 		})
-	}
-	cancel(reason)
-	close(release)
-	group.Wait()
-	if calls.Load() != 2 {
-		t.Errorf("%d calls, want the cancelled one and one more", calls.Load())
-	}
+		synctest.Wait()
+		for range 10 {
+			group.Go(func() {
+				if a, err := c.Complete(t.Context(), request("x")); err != nil || a.Text != "x" {
+					t.Errorf("%+v, %v", a, err)
+				}
+			})
+		}
+		gone, leave := context.WithCancel(t.Context())
+		group.Go(func() {
+			if _, err := c.Complete(gone, request("x")); !errors.Is(err, context.Canceled) {
+				t.Errorf("one who left: %v", err)
+			}
+		})
+		synctest.Wait()
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%d calls, want one", n)
+		}
+		leave()
+		cancel(errors.New("enough"))
+		synctest.Wait()
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d calls, want the cancelled one and one more", n)
+		}
+		close(release)
+		group.Wait()
+		if u := c.Usage(); u.Kept != 9 || calls.Load() != 2 {
+			t.Errorf("%+v after %d calls", u, calls.Load())
+		}
+	})
+}
+
+// TestBudgetWaits: a request that fits only if those under way take less than they may is sent when they have.
+func TestBudgetWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var calls atomic.Int64
+		d := &llmtest.Double{Is: connector.LLMModel{Provider: "p", Name: "n", Version: "1", Budget: connector.LLMBudget{Tokens: 400}}, Says: func(context.Context, connector.LLMRequest) (connector.LLMAnswer, error) {
+			calls.Add(1)
+			<-release
+			return connector.LLMAnswer{TokensIn: 30, TokensOut: 20}, nil
+		}}
+		c := open(t, d, Options{})
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				if _, err := c.Complete(t.Context(), request(fmt.Sprint(i))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		gone, leave := context.WithCancel(t.Context())
+		group.Go(func() {
+			if _, err := c.Complete(gone, request("left")); !errors.Is(err, context.Canceled) {
+				t.Errorf("one who left: %v", err)
+			}
+		})
+		synctest.Wait()
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d requests under way, want 2 of about 166 tokens within 400", n)
+		}
+		leave()
+		synctest.Wait()
+		close(release)
+		group.Wait()
+		if u := c.Usage(); u.Calls > 5 || u.Tokens > 400 {
+			t.Errorf("%+v", u)
+		}
+	})
 }
 
 // full is a store that takes nothing until it is mended.
