@@ -86,7 +86,8 @@ func element(text, language string, d *decl, start, end, depth int) connector.El
 
 // apart tells a place where text may be cut, whatever stands there: no word and no address goes over it.
 func apart(text string, p int) bool {
-	return p == 0 || p == len(text) || text[p-1] <= ' ' || text[p] == '"' || text[p] <= ' '
+	opens := p > 1 && (text[p-1] == '{' || text[p-1] == '[') && text[p-2] <= ' '
+	return p == 0 || p == len(text) || opens || text[p-1] <= ' ' || text[p] == '"' || text[p] <= ' '
 }
 
 // lines makes names of one line.
@@ -140,7 +141,7 @@ func lineStart(text string, pos, limit int) int {
 
 // backToLine is where the line of pos starts, whatever stands on it.
 func backToLine(text string, pos, limit int) int {
-	return max(limit, strings.LastIndexByte(text[:pos], '\n')+1)
+	return limit + strings.LastIndexByte(text[limit:max(limit, pos)], '\n') + 1
 }
 
 // lineRest is the place after the line end of pos, if only blank space and separators stand before it and it is within

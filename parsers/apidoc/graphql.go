@@ -139,15 +139,16 @@ func (g *graphReader) extent(key int) (brace, end int) {
 		case i > key && graphKeyword(g.word(i)) && !g.continues(i):
 			return -1, g.back(i, key)
 		case g.is(i, "{"):
+			end := len(g.toks)
 			if g.pair[i] >= 0 {
-				return i, g.pair[i] + 1
+				end = g.pair[i] + 1
 			}
-			for k := i + 1; k < len(g.toks); k++ { // never closed: it ends where a definition starts at the margin
-				if graphKeyword(g.word(k)) && g.atLine(k) {
+			for k := i + 1; k < end; k++ { // not closed in time: it ends where a definition starts at the margin
+				if g.atLine(k) && graphKeyword(g.word(k)) && g.word(k+1) != "" && !g.is(k+1, "on") {
 					return i, g.back(k, i)
 				}
 			}
-			return i, len(g.toks)
+			return i, end
 		case t.kind == markToken && g.pair[i] > i:
 			i = g.pair[i]
 		}

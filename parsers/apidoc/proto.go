@@ -15,6 +15,9 @@ type protoReader struct {
 	types map[string]bool // dotted names without the package
 }
 
+// maxMessages bounds the depth to which messages in messages are told apart.
+const maxMessages = 16
+
 func protobuf(text string) []decl {
 	l := lexer{text: text, proto: true}
 	p := &protoReader{reader: reader{text: text, toks: l.tokens()}, types: map[string]bool{}}
@@ -35,7 +38,7 @@ func (p *protoReader) collect(lo, hi int, scope []string) {
 		if word == "package" && p.pkg == "" && len(scope) == 0 {
 			p.pkg = p.word(i + 1)
 		}
-		if word != "message" && word != "enum" || p.word(i+1) == "" || !p.is(i+2, "{") || len(scope) > maxNesting {
+		if word != "message" && word != "enum" || p.word(i+1) == "" || !p.is(i+2, "{") || len(scope) >= maxMessages {
 			continue
 		}
 		inner := append(slices.Clone(scope), p.word(i+1))
@@ -144,7 +147,7 @@ func (p *protoReader) describe(s *decl, i, brace, end int, scope []string) {
 	}
 	inner := append(slices.Clone(scope), s.name)
 	s.path = append([]string{p.pkg}, inner...)
-	if brace < 0 || len(scope) > maxNesting {
+	if brace < 0 || len(scope) >= maxMessages {
 		s.kids = p.marks(i, end, scope)
 		return
 	}
