@@ -19,6 +19,9 @@ const (
 func bondOf(a, b *said) bond {
 	switch {
 	case a.speaker == "" && b.speaker == "":
+		if isQuestion(a.text) { // who speaks is not told
+			return bondPair
+		}
 		if endsSentence(a.text) {
 			return bondNone
 		}

@@ -1,11 +1,13 @@
 package strategies
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/strategytest"
+	dialogueparser "github.com/kbsync/kbsync/parsers/dialogue"
 )
 
 // FuzzDialogue cuts any text, read as a conversation of each format, in any size.
@@ -21,7 +23,18 @@ func FuzzDialogue(f *testing.F) {
 		if len(text) > 4096 || size < 4 {
 			return
 		}
-		els := talk(t, names[int(format)%len(names)], string(text))
+		plugin := dialogueparser.Plugin()
+		p, err := plugin.Open(context.Background(), plugin.Config(), connector.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var els []connector.Element
+		for el, err := range p.Parse(context.Background(), &connector.Document{Path: names[int(format)%len(names)]}, bytes.NewReader(text)) {
+			if err != nil {
+				return // no text
+			}
+			els = append(els, el)
+		}
 		s := dialogueOf(t, func(c *DialogueConfig) {
 			c.MaxChars, c.OverlapTurns, c.MinChars = int(size), int(turns%4), int(turns)%24
 		})

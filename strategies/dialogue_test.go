@@ -13,7 +13,6 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/strategytest"
-	"github.com/kbsync/kbsync/internal/shareddata"
 	dialogueparser "github.com/kbsync/kbsync/parsers/dialogue"
 )
 
@@ -220,34 +219,26 @@ func TestDialogueStreams(t *testing.T) {
 	}
 }
 
-func TestDialogueData(t *testing.T) {
-	dir := shareddata.Dir(t)
-	for _, name := range []string{"fixtures/dialog_zh_kdconv_Apache2/film_dev.json", "chroma_chunking_evaluation/corpora/chatlogs.md"} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
+// A turn of 10 MB becomes chunks within the cap that tile it, each but the first below the speaker's line.
+func TestDialogueLongTurn(t *testing.T) {
+	const size = 1000
+	text := "Ann: " + strings.Repeat("This is one sentence of a very long speech, 而且不止英文。 ", 170_000) + "\nBob: Thank you.\n"
+	s := dialogueOf(t, func(c *DialogueConfig) { c.MaxChars = size })
+	end, n := 0, 0
+	for c, err := range s.Chunks(context.Background(), &connector.Document{}, given(talk(t, "x.txt", text))) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		els := talk(t, name, string(b))
-		turns := 0
-		for i := range els {
-			if els[i].Table != nil {
-				turns++
-			}
+		if k := len([]rune(c.EmbedText())); k > size || n > 0 && c.Context != "Ann:\n" && !strings.HasPrefix(c.Text, "Bob") {
+			t.Fatalf("chunk %d has %d characters below %q", n, k, c.Context)
 		}
-		for size, s := range dialogues(t) {
-			if size != "default" && size != "3 turns" && !strings.HasSuffix(name, ".md") {
-				continue // the smaller file has them all
-			}
-			t.Run(filepath.Base(name)+", "+size, func(t *testing.T) {
-				chunks := lawful(t, s, els)
-				forced := 0
-				for i := range chunks {
-					if chunks[i].ForcedSplit {
-						forced++
-					}
-				}
-				t.Logf("%d utterances, %d chunks, %d within a turn", turns, len(chunks), forced)
-			})
+		if gap := text[end:c.Spans[0].Start]; strings.TrimSpace(gap) != "" {
+			t.Fatalf("chunk %d leaves out %q", n, gap)
 		}
+		end = c.Spans[len(c.Spans)-1].End
+		n++
+	}
+	if strings.TrimSpace(text[end:]) != "" || n < 8000 {
+		t.Errorf("%d chunks up to byte %d of %d", n, end, len(text))
 	}
 }

@@ -53,9 +53,11 @@ func (g *grammar) parse(line string) (head, bool) {
 		}
 	}
 	var h head
-	if m := g.leading.FindStringSubmatchIndex(look); m != nil {
-		h.time = group(look, m)
-		h.n = m[1]
+	if startsTime(look) {
+		if m := g.leading.FindStringSubmatchIndex(look); m != nil {
+			h.time = group(look, m)
+			h.n = m[1]
+		}
 	}
 	if nick, n, ok := bracketed(look[h.n:]); ok && h.time != "" {
 		h.speaker, h.n = nick, h.n+n
@@ -69,6 +71,21 @@ func (g *grammar) parse(line string) (head, bool) {
 		return h, true
 	}
 	return g.alone(line, look, h)
+}
+
+// startsTime and endsTime tell lines that are worth a look by pattern.
+func startsTime(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	for _, opener := range [...]string{"[", "(", "（", "【"} {
+		line = strings.TrimPrefix(line, opener)
+	}
+	line = strings.TrimLeft(line, " \t")
+	return line != "" && line[0] >= '0' && line[0] <= '9'
+}
+
+func endsTime(line string) bool {
+	line = strings.TrimRight(line, " \t])）】")
+	return line != "" && (line[len(line)-1] >= '0' && line[len(line)-1] <= '9' || strings.IndexByte("ZMm.", line[len(line)-1]) >= 0)
 }
 
 func group(s string, m []int) string {
@@ -92,7 +109,10 @@ func (g *grammar) alone(line, look string, h head) (head, bool) {
 		}
 		return head{}, false
 	}
-	if m := g.trailing.FindStringSubmatchIndex(look); m != nil && h.time == "" {
+	if h.time != "" || !endsTime(look) {
+		return head{}, false
+	}
+	if m := g.trailing.FindStringSubmatchIndex(look); m != nil {
 		name, stamp := strings.TrimSpace(look[:m[0]]), group(look, m)
 		if g.export.MatchString(stamp) && isName(stripID(name), true) {
 			return head{speaker: name, time: stamp, n: len(look), alone: true}, true
@@ -143,9 +163,11 @@ func (g *grammar) named(s string, timed bool) (name, stamp string, n int, ok boo
 			continue // a time, an address, a name with a colon
 		}
 		name = strings.TrimSpace(s[:k])
-		if m := g.trailing.FindStringSubmatchIndex(name); m != nil && m[0] > 0 {
-			stamp = group(name, m)
-			name = strings.TrimSpace(name[:m[0]])
+		if endsTime(name) {
+			if m := g.trailing.FindStringSubmatchIndex(name); m != nil && m[0] > 0 {
+				stamp = group(name, m)
+				name = strings.TrimSpace(name[:m[0]])
+			}
 		}
 		name = strings.Trim(name, "*_") // bold, in Markdown
 		if !isName(name, timed || stamp != "") {
