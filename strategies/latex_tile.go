@@ -24,6 +24,14 @@ func (t *latexTiler) piece(lo, hi int) connector.Element {
 	return connector.Element{Kind: connector.KindText, Text: t.text[lo-t.base : hi-t.base], Span: connector.Span{Start: lo, End: hi}}
 }
 
+// add adds text[lo:hi). Blank space stays with what is before it: a chunk that started with it would lose the indentation below.
+func (t *latexTiler) add(out []connector.Element, lo, hi int) []connector.Element {
+	if lo >= hi || len(out) > 0 && strings.TrimSpace(t.text[lo-t.base:hi-t.base]) == "" {
+		return out
+	}
+	return append(out, t.piece(lo, hi))
+}
+
 // inside are the children that fill span, which holds el and may be larger; nil if el has none.
 func (t *latexTiler) inside(el *connector.Element, span connector.Span, depth int) []connector.Element {
 	switch {
@@ -48,7 +56,7 @@ func (t *latexTiler) inside(el *connector.Element, span connector.Span, depth in
 			if at < lo && t.headed(c, at) {
 				lo = at
 			} else if at < lo {
-				out = append(out, t.piece(at, lo))
+				out = t.add(out, at, lo)
 			}
 		} else {
 			lo = at
@@ -56,7 +64,7 @@ func (t *latexTiler) inside(el *connector.Element, span connector.Span, depth in
 		}
 		out = append(out, t.child(c, lo, hi, depth))
 		if at = hi; at < next && (i+1 == len(el.Children) || fixedTile(&el.Children[i+1])) {
-			out = append(out, t.piece(at, next))
+			out = t.add(out, at, next)
 			at = next
 		}
 	}
@@ -124,11 +132,11 @@ func (t *latexTiler) paragraph(atoms []connector.Element, span connector.Span, d
 				break
 			}
 		}
-		s := t.piece(at, next)
+		out = t.add(out, at, next)
 		if n > 0 {
+			s := &out[len(out)-1]
 			s.Children = t.sentence(atoms[:n], s.Span, depth+1)
 		}
-		out = append(out, s)
 		at, atoms = next, atoms[n:]
 	}
 	return out
@@ -149,15 +157,12 @@ func (t *latexTiler) sentence(atoms []connector.Element, span connector.Span, de
 		atom := &atoms[i]
 		lo := t.touchingBefore(atom.Span.Start, at)
 		hi := t.touchingAfter(atom.Span.End, limit)
-		if at < lo {
-			out = append(out, t.piece(at, lo))
-		}
+		out = t.add(out, at, lo)
 		whole := t.child(atom, atom.Span.Start, atom.Span.End, depth)
 		if lo == atom.Span.Start && hi == atom.Span.End {
 			out = append(out, whole)
 		} else {
 			group := t.piece(lo, hi)
-			group.Atom = strings.Contains(group.Text, "://") // an address may go beyond the atom
 			if lo < atom.Span.Start {
 				group.Children = append(group.Children, t.piece(lo, atom.Span.Start))
 			}
@@ -169,17 +174,14 @@ func (t *latexTiler) sentence(atoms []connector.Element, span connector.Span, de
 		}
 		at = hi
 	}
-	if at < span.End {
-		out = append(out, t.piece(at, span.End))
-	}
-	return out
+	return t.add(out, at, span.End)
 }
 
 // touchingBefore is where what touches position lo from the left starts, at least floor.
 func (t *latexTiler) touchingBefore(lo, floor int) int {
 	for lo > floor {
 		r, n := utf8.DecodeLastRuneInString(t.text[:lo-t.base])
-		if r <= ' ' || r > unicode.MaxASCII && !unicode.In(r, unicode.Ps, unicode.Pi) {
+		if unicode.IsSpace(r) || wide(r) && !unicode.In(r, unicode.Ps, unicode.Pi) {
 			break
 		}
 		lo -= n
@@ -191,7 +193,7 @@ func (t *latexTiler) touchingBefore(lo, floor int) int {
 func (t *latexTiler) touchingAfter(hi, limit int) int {
 	for hi < limit {
 		r, n := utf8.DecodeRuneInString(t.text[hi-t.base:])
-		if r <= ' ' || r > unicode.MaxASCII && (!unicode.IsPunct(r) || unicode.In(r, unicode.Ps, unicode.Pi)) {
+		if unicode.IsSpace(r) || wide(r) && (!unicode.IsPunct(r) || unicode.In(r, unicode.Ps, unicode.Pi)) {
 			break
 		}
 		hi += n

@@ -1,7 +1,9 @@
 package latex
 
 import (
+	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -145,6 +147,38 @@ func (s *scanner) verb(lo, after int, name string) {
 	if i := strings.IndexByte(t[at+1:line], t[at]); i >= 0 {
 		s.inline(lo, at+1+i+1, connector.KindCode)
 	}
+}
+
+// addresses finds web addresses: up to blank space, quotes, angle brackets or anything beyond ASCII, less the stops at the end.
+func addresses(text string) []connector.Span {
+	var out []connector.Span
+	for at := 0; ; {
+		i := strings.Index(text[at:], "://")
+		if i < 0 {
+			return out
+		}
+		lo, end := at+i, at+i
+		for end < len(text) && text[end] > ' ' && text[end] < 0x7f && text[end] != '"' && text[end] != '<' && text[end] != '>' {
+			end++
+		}
+		if head := text[:lo]; strings.HasSuffix(head, "http") || strings.HasSuffix(head, "https") || strings.HasSuffix(head, "ftp") {
+			out = append(out, connector.Span{Start: lo, End: lo + len(strings.TrimRight(text[lo:end], `.,;:!?)]}'*_"`))})
+		}
+		at = end
+	}
+}
+
+// past is the end of the web address that position at is in, and of the word that the address ends in; or at.
+func (s *scanner) past(at int) int {
+	i := sort.Search(len(s.links), func(i int) bool { return s.links[i].End > at })
+	if i < len(s.links) && s.links[i].Start <= at {
+		rest := s.text[s.links[i].End:]
+		if end := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Han, r) }); end >= 0 {
+			return s.links[i].End + end
+		}
+		return len(s.text)
+	}
+	return at
 }
 
 // address is the end of an argument in which % is no comment; it stands on one line.

@@ -43,6 +43,7 @@ type scanner struct {
 	theorems map[string]bool
 	captions []place
 	facts    map[string]string // title, author, date
+	links    []connector.Span  // web addresses, in order
 	hopeless map[string]int    // up to where an end was looked for in vain
 	budget   int               // how many bytes may still be looked at in vain
 }
@@ -56,7 +57,7 @@ type place struct {
 func scan(text string) *scanner {
 	s := &scanner{
 		text: text, body: -1, open: map[string]int{}, theorems: map[string]bool{}, facts: map[string]string{}, hopeless: map[string]int{},
-		budget: 1<<20 + 4*len(text), events: []event{{}}, // event 0 is none, so that mate 0 means unclosed
+		budget: 1<<20 + 4*len(text), links: addresses(text), events: []event{{}}, // event 0 is none, so that mate 0 means unclosed
 	}
 	for s.at < len(text) {
 		i := strings.IndexAny(text[s.at:], "\\%$\n:")
@@ -80,13 +81,17 @@ func scan(text string) *scanner {
 	return s
 }
 
+// add notes an event. No border of blocks falls inside a web address, which may run on behind a closing brace.
 func (s *scanner) add(e event) {
+	if e.hi = s.past(e.hi); e.what == atInline {
+		e.hi = joined(s.text, e.hi)
+	}
 	s.events = append(s.events, e)
 	s.at = e.hi
 }
 
 func (s *scanner) inline(lo, hi int, kind connector.Kind) {
-	s.add(event{what: atInline, lo: lo, hi: joined(s.text, hi), kind: kind})
+	s.add(event{what: atInline, lo: lo, hi: hi, kind: kind})
 }
 
 // newline ends a paragraph where blank lines follow.
@@ -99,16 +104,7 @@ func (s *scanner) newline() {
 
 // link passes a web address, in which % and $ mean nothing.
 func (s *scanner) link() {
-	head := s.text[:s.at]
-	if !strings.HasPrefix(s.text[s.at:], "://") || !strings.HasSuffix(head, "http") && !strings.HasSuffix(head, "https") && !strings.HasSuffix(head, "ftp") {
-		s.at++
-		return
-	}
-	end := s.at
-	for end < len(s.text) && s.text[end] > ' ' && s.text[end] < 0x7f && !strings.ContainsRune(`"<>`, rune(s.text[end])) {
-		end++
-	}
-	s.at = max(s.at+1, s.at+len(strings.TrimRight(s.text[s.at:end], `.,;:!?)]}'*_"`)))
+	s.at = max(s.at+1, s.past(s.at))
 }
 
 // command reads what starts with a backslash.
