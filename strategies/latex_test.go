@@ -135,7 +135,7 @@ func TestLatexBreadcrumbs(t *testing.T) {
 }
 
 func TestLatexPreambleStandsAlone(t *testing.T) {
-	text := "\\documentclass{article}\n" + strings.Repeat("\\usepackage{one}\n", 9) + "\\begin{document}\n\\maketitle\n\n" + strings.Repeat("Words of the abstract. ", 8) + "\n\\section{A}\nx\n\\end{document}\n"
+	text := "\\documentclass{article}\n" + strings.Repeat("\\usepackage{one}\n", 3) + "\\begin{document}\n\\maketitle\n\n" + strings.Repeat(strings.Repeat("Words of the abstract. ", 4)+"\n\n", 3) + "\n\\section{A}\nx\n\\end{document}\n"
 	for _, c := range latexChunks(t, text, 230) {
 		if strings.Contains(c.Text, "usepackage") && strings.Contains(c.Text, "abstract") {
 			t.Errorf("%q", c.Text)
@@ -275,4 +275,13 @@ func FuzzLatex(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The strategy table reads the rows of a tabular as it reads those of other tables.
+func TestLatexTablesAsRows(t *testing.T) {
+	table := tableDefaults()
+	chunks := lawful(t, mustOpen(t, Table(), &table), latexElements(t, "\\begin{tabular}{ll}\nname & city \\\\\n\\midrule\nAnn & Paris \\\\\n张伟 & 北京 \\\\\n\\end{tabular}\n"))
+	if len(chunks) != 1 || chunks[0].Text != "name: Ann; city: Paris\nname: 张伟; city: 北京" {
+		t.Errorf("%+v", chunks)
+	}
 }

@@ -68,78 +68,90 @@ func (b *builder) rows(lo, hi int) []line {
 	return out
 }
 
+// rowReader reads one row.
+type rowReader struct {
+	b     *builder
+	limit int
+	row   line
+	cell  strings.Builder
+	depth int  // of braces and environments
+	ended bool // the row's end was read; only rules may follow on the line
+}
+
 // row reads one row, or rules between rows.
 func (b *builder) row(lo, limit int) line {
+	r := &rowReader{b: b, limit: limit, row: line{lo: lo}}
 	t := b.text
-	r := line{lo: lo}
-	var cell strings.Builder
-	flush := func() {
-		if s := strings.Join(strings.Fields(cell.String()), " "); s != "" || len(r.cells) > 0 {
-			r.cells = append(r.cells, s)
-		}
-		cell.Reset()
-	}
-	depth, ended := 0, false
-	i := lo
-	for i < limit {
+	for i := lo; i < limit; {
 		switch c := t[i]; {
-		case c == '\n' && depth <= 0 && (ended || strings.TrimSpace(cell.String()) == "" && len(r.cells) == 0 && r.ruled):
-			if !ended || strings.TrimSpace(cell.String()) != "" {
-				flush()
-			}
-			r.hi = skipBlankLines(t[:limit], i+1)
-			return r
+		case c == '\n' && r.depth <= 0 && (r.ended || r.row.ruled && r.blank() && len(r.row.cells) == 0):
+			r.last()
+			r.row.hi = skipBlankLines(t[:limit], i+1)
+			return r.row
 		case c == '%':
 			i = min(lineEnd(t, i), limit)
 			continue
 		case c == '\\':
-			name := letters(t[i+1:])
-			n := 1 + max(len(name), 1)
-			switch {
-			case name == "begin":
-				depth++
-			case name == "end":
-				depth--
-			case depth <= 0 && (name == "" && i+1 < limit && t[i+1] == '\\' || name == "tabularnewline"):
-				ended = true
-				flush()
-				i += n
-				if i < limit && t[i] == '[' {
-					i = min(lineEnd(t, i), limit, i+1+strings.IndexByte(t[i:limit]+"]", ']'))
-				}
-				continue
-			case depth <= 0 && rule(name):
-				r.ruled = true
-				i = min(max(b.arguments(i+n, 2, false), i+n), limit)
-				continue
-			}
-			n = min(n, limit-i)
-			cell.WriteString(t[i : i+n])
-			i += n
+			i = r.command(i)
 			continue
 		case c == '{':
-			depth++
+			r.depth++
 		case c == '}':
-			depth--
-		case c == '&' && depth <= 0:
-			if len(r.cells) == 0 && strings.TrimSpace(cell.String()) == "" {
-				r.cells = append(r.cells, "")
-				cell.Reset()
-			} else {
-				flush()
-			}
-			ended = false
+			r.depth--
+		case c == '&' && r.depth <= 0:
+			r.flush(true)
+			r.ended = false
 			i++
 			continue
 		}
-		cell.WriteByte(t[i])
+		r.cell.WriteByte(t[i])
 		i++
 	}
-	if !ended || strings.TrimSpace(cell.String()) != "" {
-		flush()
+	r.last()
+	r.row.hi = limit
+	return r.row
+}
+
+func (r *rowReader) blank() bool { return strings.TrimSpace(r.cell.String()) == "" }
+
+// flush ends a cell. One that is empty counts only where others are.
+func (r *rowReader) flush(more bool) {
+	if s := strings.Join(strings.Fields(r.cell.String()), " "); s != "" || more || len(r.row.cells) > 0 {
+		r.row.cells = append(r.row.cells, s)
 	}
-	r.hi = limit
-	return r
+	r.cell.Reset()
+}
+
+// last ends the last cell of a row that has no end mark.
+func (r *rowReader) last() {
+	if !r.ended || !r.blank() {
+		r.flush(false)
+	}
+}
+
+// command reads what starts with the backslash at i and returns where to go on.
+func (r *rowReader) command(i int) int {
+	t := r.b.text
+	name := letters(t[i+1:])
+	next := min(i+1+max(len(name), 1), r.limit)
+	switch {
+	case name == "begin":
+		r.depth++
+	case name == "end":
+		r.depth--
+	case r.depth <= 0 && (name == "tabularnewline" || name == "" && next == i+2 && t[i+1] == '\\'):
+		r.ended = true
+		r.flush(false)
+		if end := strings.IndexByte(t[next:min(lineEnd(t, next), r.limit)], ']'); end >= 0 && t[next] == '[' { // \\[2pt]
+			next += end + 1
+		}
+		return next
+	case r.depth <= 0 && rule(name):
+		r.row.ruled = true
+		return min(max(r.b.arguments(next, 2, false), next), r.limit)
+	}
+	r.cell.WriteString(t[i:next])
+	return next
 }
 
 // rule tells commands that stand between rows.
