@@ -26,15 +26,22 @@ func elements(text, language string, list []decl) []connector.Element {
 		}
 		list = []decl{{kind: "member", end: len(text)}}
 	}
-	starts := make([]int, len(list)+1)
-	starts[len(list)] = len(text)
-	for i := len(list) - 1; i > 0; i-- {
-		starts[i] = min(above(text, list[i].start, list[i-1].end), starts[i+1])
-	}
-	out := make([]connector.Element, 0, len(list))
+	var kept []*decl
+	var starts []int
 	for i := range list {
+		at := 0
+		if i > 0 {
+			at = above(text, max(list[i].start, list[i-1].end), list[i-1].end)
+		}
+		if i == 0 || at > starts[len(starts)-1] && apart(text, at) {
+			kept, starts = append(kept, &list[i]), append(starts, at)
+		}
+	}
+	starts = append(starts, len(text))
+	out := make([]connector.Element, 0, len(kept))
+	for i, d := range kept {
 		if starts[i] < starts[i+1] {
-			out = append(out, element(text, language, &list[i], starts[i], starts[i+1], 0))
+			out = append(out, element(text, language, d, starts[i], starts[i+1], 0))
 		}
 	}
 	return out
@@ -82,12 +89,6 @@ func element(text, language string, d *decl, start, end, depth int) connector.El
 		}
 	}
 	return e
-}
-
-// apart tells a place where text may be cut, whatever stands there: no word and no address goes over it.
-func apart(text string, p int) bool {
-	opens := p > 1 && (text[p-1] == '{' || text[p-1] == '[') && text[p-2] <= ' '
-	return p == 0 || p == len(text) || opens || text[p-1] <= ' ' || text[p] == '"' || text[p] <= ' '
 }
 
 // lines makes names of one line.
