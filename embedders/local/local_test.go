@@ -11,7 +11,7 @@ import (
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/embedtest"
 	"github.com/kbsync/kbsync/embedders/local/e5small"
-	"github.com/kbsync/kbsync/internal/models"
+	"github.com/kbsync/kbsync/internal/testweights"
 )
 
 func open(t *testing.T, c Config) *Embedder {
@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceOfAFolder runs the suite over a model that a configuration names.
 func TestConformanceOfAFolder(t *testing.T) {
-	folder := models.Path(t, models.MiniLM)
+	folder := testweights.Path(t, testweights.MiniLM)
 	embedtest.Run(t, func(t *testing.T) connector.Embedder { t.Helper(); return open(t, Config{Model: folder}) }, embedtest.Options{})
 }
 

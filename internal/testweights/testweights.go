@@ -1,6 +1,6 @@
-// Package models finds weights of models for tests. But for E5Small they are not part of the repository: scripts/models.sh downloads them.
+// Package testweights finds weights of models for tests. But for E5Small they are not part of the repository: scripts/models.sh downloads them.
 // A test whose model is missing is skipped, or fails where KBSYNC_REQUIRE_MODELS is set: what must run may not skip in silence.
-package models
+package testweights
 
 import (
 	"os"
