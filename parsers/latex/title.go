@@ -43,8 +43,11 @@ func plain(s string) string {
 		}
 		i++
 	}
-	dashes := strings.NewReplacer("---", "—", "--", "–", "``", "“", "''", "”")
-	return strings.Join(strings.Fields(dashes.Replace(out.String())), " ")
+	title := out.String()
+	if strings.Contains(title, "--") || strings.Contains(title, "``") || strings.Contains(title, "''") {
+		title = strings.NewReplacer("---", "—", "--", "–", "``", "“", "''", "”").Replace(title)
+	}
+	return strings.Join(strings.Fields(title), " ")
 }
 
 // plainCommand writes what the command at s[at:], behind its backslash, stands for, and returns where the text goes on.
