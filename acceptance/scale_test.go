@@ -53,8 +53,15 @@ func (r *rig) plainChild() usage {
 	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		u.rss = ru.Maxrss * 1024
 	}
-	if err := json.Unmarshal([]byte(out.String()), &u.res); err != nil {
+	told := struct {
+		*pipeline.Result
+		Peak int64 `json:"peak"`
+	}{Result: &u.res}
+	if err := json.Unmarshal([]byte(out.String()), &told); err != nil {
 		r.tb.Fatalf("%v: %s", err, out.String())
+	}
+	if told.Peak > 0 {
+		u.rss = told.Peak
 	}
 	return u
 }
@@ -74,7 +81,25 @@ func childPlain() int {
 		fmt.Fprintln(os.Stderr, err)
 		return pipeline.ExitCode(err)
 	}
-	return jsonOut(res)
+	return jsonOut(struct {
+		pipeline.Result
+		Peak int64 `json:"peak"`
+	}{res, peak()})
+}
+
+// peak is the most memory that this process had, in bytes; 0 where the system does not say. What the parent learns when a child has
+// ended is no less than the parent's own: Linux keeps that through the start of a program.
+func peak() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		return 0
+	}
+	return kib * 1024
 }
 
 func jsonOut(v any) int {

@@ -18,7 +18,7 @@ import (
 // does it as another user, from a place where that user may run it.
 func asNobody(t *testing.T, path string) {
 	t.Helper()
-	public, err := os.MkdirTemp("", "kbsync-store-")
+	public, err := os.MkdirTemp(openPlace(t), "kbsync-store-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +43,26 @@ func asNobody(t *testing.T, path string) {
 	if err := cmd.Run(); err != nil {
 		t.Errorf("as another user: %v", err)
 	}
+}
+
+// openPlace is a folder for temporary files that every user may pass through.
+func openPlace(t *testing.T) string {
+	t.Helper()
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
+		passable := true
+		for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+			info, err := os.Stat(at)
+			passable = passable && err == nil && info.Mode()&0o001 != 0
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+		if passable {
+			return dir
+		}
+	}
+	t.Fatal("no folder for temporary files is open to other users: set TMPDIR to one")
+	return ""
 }
 
 func copyFile(from, to string) error {
