@@ -55,14 +55,14 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 
 // EmbedTokens implements [connector.TokenEmbedder].
 func (e *Embedder) EmbedTokens(ctx context.Context, text string) ([][]float32, []connector.Span, error) {
-	if _, err := e.encode(e.documents, text); err != nil {
+	ids, spans := e.documents.Encode(text, 0)
+	if err := e.check(text, len(ids)); err != nil {
 		return nil, nil, err
 	}
 	encoder, err := e.encoder()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("local: %w", err)
 	}
-	ids, spans := e.documents.Encode(text, 0)
 	vectors, err := encoder.Tokens(ctx, ids)
 	if err != nil {
 		return nil, nil, fmt.Errorf("local: %w", err)
@@ -70,16 +70,21 @@ func (e *Embedder) EmbedTokens(ctx context.Context, text string) ([][]float32, [
 	return vectors, spans, nil
 }
 
-// encode refuses what is blank and what the model cannot take whole.
+// encode gives the ids of a text that passes check.
 func (e *Embedder) encode(t wordpieces.Tokenizer, text string) ([]int32, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, connector.Errorf(connector.ClassInvalid, "local: the text is blank")
-	}
 	ids := t.AppendIDs(nil, text, 0)
-	if len(ids) > e.model.MaxInputTokens {
-		return nil, connector.Errorf(connector.ClassTooLarge, "local: the text has %d tokens, the model %s takes %d", len(ids), e.model.Name, e.model.MaxInputTokens)
+	return ids, e.check(text, len(ids))
+}
+
+// check refuses what is blank and what the model cannot take whole.
+func (e *Embedder) check(text string, tokens int) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return connector.Errorf(connector.ClassInvalid, "local: the text is blank")
+	case tokens > e.model.MaxInputTokens:
+		return connector.Errorf(connector.ClassTooLarge, "local: the text has %d tokens, the model %s takes %d", tokens, e.model.Name, e.model.MaxInputTokens)
 	}
-	return ids, nil
+	return nil
 }
 
 func (e *Embedder) compute(ctx context.Context, ids [][]int32) ([][]float32, error) {
