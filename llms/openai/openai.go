@@ -18,12 +18,12 @@ package openai
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/chats"
+	"github.com/kbsync/kbsync/internal/providers"
 )
 
 // DefaultModel is used where no model is configured and the service is OpenAI itself.
@@ -77,21 +77,7 @@ func services() []service {
 
 // find gives the service that is named, or the one at the address.
 func find(name, baseURL string) service {
-	all := services()
-	if name == "" && baseURL == "" {
-		return all[0]
-	}
-	host := ""
-	if u, err := url.Parse(baseURL); err == nil {
-		host = strings.ToLower(u.Hostname())
-	}
-	for _, s := range all {
-		here := slices.ContainsFunc(s.hosts, func(h string) bool { return host == h || h[0] == '.' && strings.HasSuffix(host, h) })
-		if s.name == name || name == "" && here {
-			return s
-		}
-	}
-	return all[len(all)-1]
+	return providers.FindService(services(), func(s service) (string, []string) { return s.name, s.hosts }, name, baseURL)
 }
 
 // Validate checks the keys and fills those that are empty.
