@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
@@ -135,44 +134,17 @@ func (a *app) embeddingsOptions(flags *embeddingsFlags) (embedserver.Options, er
 
 // embedder opens the embedder of the configuration, if -c names one, or one of a kind with its defaults.
 func (a *app) embedder(ctx context.Context, kind string, log *slog.Logger) (connector.Embedder, error) {
-	env := connector.Env{Name: "kbsync", Dir: ".", Log: log}
-	var conf any
 	if len(a.configs) > 0 {
 		file, err := config.Load(a.configs, a.reg, config.Options{Partial: true})
 		if err != nil {
 			return nil, err
 		}
-		env = pipeline.Env(file, log)
-		if file.Embedder != nil {
-			kind, conf = file.Embedder.Kind, file.Embedder.Config
-		} else if kind, err = a.beganWith(ctx, file); err != nil {
-			return nil, err
-		}
+		return pipeline.OpenEmbedder(ctx, file, a.reg, log)
 	}
 	if kind == "" {
 		kind = a.reg.DefaultEmbedder()
 	}
-	plugin, ok := a.reg.Embedders.Get(kind)
-	if !ok {
-		return nil, usagef("embedder %q is not in this build: choose one of %s", kind, strings.Join(a.reg.Embedders.Kinds(), ", "))
-	}
-	if conf == nil {
-		conf = plugin.Config()
-	}
-	e, err := plugin.Open(ctx, conf, env)
-	if err != nil {
-		return nil, fmt.Errorf("embedder %s: %w", kind, err)
-	}
-	return e, nil
-}
-
-// beganWith is the kind of embedder of a pipeline that names none: an existing one keeps what it began with.
-func (a *app) beganWith(ctx context.Context, file *config.File) (string, error) {
-	v, err := pipeline.OpenPreview(ctx, file, a.reg, false)
-	if err != nil {
-		return "", err
-	}
-	return v.Model().Provider, v.Close()
+	return pipeline.OpenEmbedder(ctx, &config.File{Name: "kbsync", Dir: ".", Embedder: &config.Kinded{Kind: kind}}, a.reg, log)
 }
 
 // keyConfig is a configuration that holds a secret alone.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -65,6 +66,12 @@ func notedEmbedder(ctx context.Context, file *config.File) (string, error) {
 		return "", fmt.Errorf("ledger %s: %w", path, err)
 	}
 	return noted, nil
+}
+
+// OpenEmbedder opens the embedder of a configuration: the one that it names or, where it names none, what its pipeline began with, as
+// its ledger says, or this build's default. No sink is asked.
+func OpenEmbedder(ctx context.Context, file *config.File, reg *connector.Registry, log *slog.Logger) (connector.Embedder, error) {
+	return openEmbedder(ctx, file, reg, Env(file, log), nil)
 }
 
 // openEmbedder opens the configured embedder or, where none is named, the pipeline's default one.

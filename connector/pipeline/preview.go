@@ -22,7 +22,7 @@ func OpenPreview(ctx context.Context, file *config.File, reg *connector.Registry
 	p := &Pipeline{file: file, reg: reg, log: slog.New(slog.DiscardHandler), opts: Options{Progress: silent{}}}
 	if !bare {
 		var err error
-		if p.embedder, err = openEmbedder(ctx, file, reg, p.env(), nil); err != nil {
+		if p.embedder, err = OpenEmbedder(ctx, file, reg, p.log); err != nil {
 			return nil, err
 		}
 		p.model = p.embedder.Model()
