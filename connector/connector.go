@@ -243,6 +243,9 @@ type Chunk struct {
 	Generated bool
 	// StoreOnly chunks (parents) are stored but neither embedded nor searched.
 	StoreOnly bool
+	// Late asks for a vector that knows the text around the chunk: the mean of its tokens' vectors in a reading of many chunks of the
+	// document (late chunking, Günther et al. 2024). Where the embedder cannot give one the chunk is embedded alone.
+	Late bool
 	// Metadata is what the strategy adds (sheet, row range, symbol path …); may be nil.
 	Metadata map[string]any
 	// Vector is set where the strategy computed it (semantic, late).

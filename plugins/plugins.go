@@ -14,6 +14,9 @@ import (
 	"github.com/kbsync/kbsync/embedders/ollama"
 	"github.com/kbsync/kbsync/embedders/openai"
 	"github.com/kbsync/kbsync/embedders/voyage"
+	"github.com/kbsync/kbsync/llms/anthropic"
+	geminillm "github.com/kbsync/kbsync/llms/gemini"
+	openaillm "github.com/kbsync/kbsync/llms/openai"
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/html"
@@ -86,6 +89,11 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			bedrock.Plugin(),
 		),
 		add(&reg.Embedders, tagged()...),
+		add(&reg.LLMs,
+			openaillm.Plugin(),
+			anthropic.Plugin(),
+			geminillm.Plugin(),
+		),
 		add(&reg.Sinks,
 			sqlite.Plugin(),
 			qdrant.Plugin(),

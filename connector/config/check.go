@@ -34,6 +34,8 @@ func kindsOf(reg *connector.Registry, what string) kindSet {
 		return setOf(what, &reg.Embedders)
 	case "sink":
 		return setOf(what, &reg.Sinks)
+	case "llm":
+		return setOf(what, &reg.LLMs)
 	}
 	return kindSet{what: what, plugin: func(string) (func() any, string, bool) { return nil, "", false }}
 }

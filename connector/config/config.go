@@ -30,6 +30,7 @@ type File struct {
 	Rules    []Rule       `yaml:"rules" doc:"which documents are cut how; the first match wins, the built-in rules follow"`
 	Embedder *Kinded      `yaml:"embedder" kinds:"embedder" doc:"what gives the texts their vectors; default: local, or what the pipeline began with"`
 	Sink     *Kinded      `yaml:"sink" kinds:"sink" doc:"where the chunks are stored; default: sqlite beside the configuration"`
+	LLM      *Kinded      `yaml:"llm" kinds:"llm" doc:"the language model that strategies may ask; default: none"`
 	Sync     Sync         `yaml:"sync" doc:"how a run behaves"`
 	// FrontMatter names the keys of a document's front matter that are copied to its chunks' metadata.
 	FrontMatter []string `yaml:"front_matter" doc:"front matter keys that are copied to the metadata"`

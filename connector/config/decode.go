@@ -18,6 +18,7 @@ var (
 	secretType          = reflect.TypeFor[connector.Secret]()
 	durationType        = reflect.TypeFor[time.Duration]()
 	kindedType          = reflect.TypeFor[Kinded]()
+	choiceType          = reflect.TypeFor[connector.Choice]()
 	sourceType          = reflect.TypeFor[SourceConf]()
 	yamlUnmarshalerType = reflect.TypeFor[yaml.Unmarshaler]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
@@ -55,6 +56,11 @@ func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
 		return
 	case kindedType:
 		d.kinded(n, v.Addr().Interface().(*Kinded), f.kinds, path)
+		return
+	case choiceType:
+		var k Kinded
+		d.kinded(n, &k, f.kinds, path)
+		v.Set(reflect.ValueOf(connector.Choice{Kind: k.Kind, Config: k.Config}))
 		return
 	case sourceType:
 		d.source(n, v.Addr().Interface().(*SourceConf), path)

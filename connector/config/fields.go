@@ -12,7 +12,7 @@ type field struct {
 	enum     []string
 	size     bool
 	required bool
-	kinds    string // for Kinded: "embedder", "sink", "strategy"
+	kinds    string // for Kinded and Choice: "embedder", "sink", "strategy", "llm"
 	index    []int
 	typ      reflect.Type
 }

@@ -22,7 +22,8 @@ func Schema(reg *connector.Registry) ([]byte, error) {
 	root["title"] = "kbsync configuration"
 	root["patternProperties"] = map[string]any{"^x-": true}
 	root["$defs"] = map[string]any{
-		"variable": map[string]any{"type": "string", "pattern": `\$\{`, "description": "a value from the environment: ${NAME} or ${NAME:-default}"},
+		strategyKinds: g.kinds(kindsOf(g.reg, strategyKinds)),
+		"variable":    map[string]any{"type": "string", "pattern": `\$\{`, "description": "a value from the environment: ${NAME} or ${NAME:-default}"},
 		"size": map[string]any{"anyOf": []any{
 			map[string]any{"type": "integer", "minimum": 0},
 			map[string]any{"type": "string", "pattern": sizePattern.String()},
@@ -43,6 +44,9 @@ func Schema(reg *connector.Registry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// strategyKinds is the set of kinds that nest.
+const strategyKinds = "strategy"
+
 type generator struct{ reg *connector.Registry }
 
 // value describes the type of v; v also holds the default.
@@ -53,7 +57,10 @@ func (g generator) value(v reflect.Value, f field) map[string]any {
 		return map[string]any{"type": "string"}
 	case durationType:
 		return ref("duration")
-	case kindedType:
+	case kindedType, choiceType:
+		if f.kinds == strategyKinds { // strategies hold strategies
+			return ref(strategyKinds)
+		}
 		return g.kinds(kindsOf(g.reg, f.kinds))
 	case sourceType:
 		return g.source()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 // Show is the configuration as YAML: merged, variables expanded, defaults filled in, every secret as ***. But for
@@ -41,6 +43,8 @@ func (e encoder) value(v reflect.Value, f field) (*yaml.Node, error) {
 	switch x := v.Interface().(type) {
 	case Kinded:
 		return e.kinded(x, nil)
+	case connector.Choice:
+		return e.kinded(Kinded{Kind: x.Kind, Config: x.Config}, nil)
 	case SourceConf:
 		return e.kinded(x.Kinded, []*yaml.Node{text("name"), e.text(x.Name)})
 	case time.Duration:

@@ -61,6 +61,8 @@ type Pipeline struct {
 	model    connector.Model
 	router   *router
 	shared   *shared // while an operation runs; nil: none is configured
+	vectors  lazyVectors
+	llm      lazyLLM
 }
 
 // Open opens embedder, sink and strategies and checks that they fit together; every shortfall is in the error. Sources
@@ -161,6 +163,12 @@ func (p *Pipeline) Close() error {
 	}
 	if p.sink != nil {
 		errs = append(errs, p.sink.Close())
+	}
+	if p.vectors.own != nil {
+		errs = append(errs, p.vectors.own.Close())
+	}
+	if p.llm.caller != nil {
+		errs = append(errs, p.llm.caller.Close())
 	}
 	return errors.Join(errs...)
 }

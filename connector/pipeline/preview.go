@@ -36,12 +36,7 @@ func OpenPreview(ctx context.Context, file *config.File, reg *connector.Registry
 }
 
 // Close closes what OpenPreview opened.
-func (v *Preview) Close() error {
-	if v.p.embedder == nil {
-		return nil
-	}
-	return v.p.embedder.Close()
-}
+func (v *Preview) Close() error { return v.p.Close() }
 
 // Model is the embedder's model; the zero Model without one.
 func (v *Preview) Model() connector.Model { return v.p.model }
@@ -71,9 +66,7 @@ func (v *Preview) explain(s *staged) *Explanation {
 	}
 	info := v.p.router.parsers[f.parser()].Info()
 	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
-	for _, c := range s.route.strategy.Info().Caps {
-		x.Caps = append(x.Caps, fmt.Sprintf("%d %s", c.Max, c.Counter.Name()))
-	}
+	x.Caps = spelled(s.route.strategy.Info().Caps)
 	return x
 }
 

@@ -108,7 +108,10 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		parts = append(parts, rule.Match, rule.Metadata)
 		r.routes = append(r.routes, rt)
 	}
-	for _, kind := range p.reg.Strategies.Kinds() {
+	for _, kind := range detect.Strategies() { // others may need a model, and no built-in rule asks for them
+		if _, ok := p.reg.Strategies.Get(kind); !ok {
+			continue
+		}
 		rt, err := p.openBuiltin(ctx, kind, nil)
 		if err != nil {
 			errs = append(errs, err)
@@ -175,28 +178,24 @@ func (r *router) builtinFor(kind string, params map[string]any) (*route, error) 
 }
 
 func (p *Pipeline) openRoute(ctx context.Context, kind string, conf any) (*route, error) {
-	plugin, ok := p.reg.Strategies.Get(kind)
-	if !ok {
-		return nil, fmt.Errorf("strategy %q is not in this build", kind)
-	}
-	env := connector.StrategyEnv{Counter: p.counter}
-	if p.model.MaxInputTokens > 0 {
-		c, err := p.counter("model")
-		if err != nil {
-			return nil, err
-		}
-		env.ModelCap = connector.Cap{Max: p.model.MaxInputTokens, Counter: c}
-	}
-	s, err := plugin.Open(ctx, conf, env)
+	s, err := p.openStrategy(ctx, connector.Choice{Kind: kind, Config: conf})
 	if err != nil {
-		return nil, fmt.Errorf("strategy %s: %w", kind, err)
+		return nil, err
 	}
 	info := s.Info()
-	caps := []string{}
-	for _, c := range info.Caps {
-		caps = append(caps, fmt.Sprintf("%d %s", c.Max, c.Counter.Name()))
+	parts := []any{kind, info.Version, spelled(info.Caps), conf}
+	if len(info.ParentCaps) > 0 || len(info.Models) > 0 {
+		parts = append(parts, spelled(info.ParentCaps), info.Models)
 	}
-	return &route{kind: kind, strategy: s, config: conf, fingerprint: digest(kind, info.Version, caps, conf)}, nil
+	return &route{kind: kind, strategy: s, config: conf, fingerprint: digest(parts...)}, nil
+}
+
+func spelled(caps []connector.Cap) []string {
+	out := []string{}
+	for _, c := range caps {
+		out = append(out, fmt.Sprintf("%d %s", c.Max, c.Counter.Name()))
+	}
+	return out
 }
 
 // choose finds the route of a document. The first rule that matches and names a strategy decides; rules that add

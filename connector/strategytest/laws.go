@@ -91,10 +91,13 @@ func spansSound(spans []connector.Span, end int) bool {
 	return true
 }
 
-// nothingLost is law 1.
+// nothingLost is law 1. Chunks that are only stored do not count: nobody finds what stands in them alone.
 func nothingLost(f *faults, text string, chunks []connector.Chunk) {
 	step := make([]int32, len(text)+1)
 	for i := range chunks {
+		if chunks[i].StoreOnly {
+			continue
+		}
 		for _, s := range chunks[i].Spans {
 			step[s.Start]++
 			step[s.End]--
@@ -155,10 +158,11 @@ func parents(f *faults, chunks []connector.Chunk) {
 // hardCap is law 2, counted afresh over the embedded text, and that a count which a chunk brings along is right.
 func hardCap(f *faults, info connector.StrategyInfo, chunks []connector.Chunk) {
 	for i := range chunks {
+		caps := info.Caps
 		if chunks[i].StoreOnly {
-			continue
+			caps = info.ParentCaps
 		}
-		for _, limit := range info.Caps {
+		for _, limit := range caps {
 			n := limit.Counter.Count(chunks[i].EmbedText())
 			if limit.Counter.Name() == chunks[i].TokenUnit && n != chunks[i].Tokens {
 				f.add("tokens", "chunk %d says that it has %d %s, and has %d: %q", i, chunks[i].Tokens, chunks[i].TokenUnit, n, clip(chunks[i].EmbedText()))

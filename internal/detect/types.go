@@ -1,5 +1,7 @@
 package detect
 
+import "slices"
+
 // The kinds of files that some parser reads.
 const (
 	kindText      = "text"
@@ -75,4 +77,16 @@ var kindByMediaType = map[string]string{
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
 	"application/x-jsonlines": kindJSONL, "text/vtt": kindSubtitles, "application/x-subrip": kindSubtitles, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
+}
+
+// Strategies are those that a built-in rule may choose.
+func Strategies() []string {
+	var kinds []string
+	for _, p := range presets {
+		if !slices.Contains(kinds, p.strategy) {
+			kinds = append(kinds, p.strategy)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
