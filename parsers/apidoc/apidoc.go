@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/internal/apiformat"
 	"github.com/kbsync/kbsync/internal/decode"
 )
 
@@ -86,26 +87,26 @@ func Check(path, text string) error {
 }
 
 // describe reads text by its structure.
-func describe(path, text string) (Format, []connector.Element, error) {
-	format := Detect(path, []byte(text))
+func describe(path, text string) (apiformat.Format, []connector.Element, error) {
+	format := apiformat.Detect(path, []byte(text))
 	var list []decl
 	var err error
 	language := ""
 	switch format {
-	case OpenAPI, JSONSchema:
+	case apiformat.OpenAPI, apiformat.JSONSchema:
 		var root node
 		root, language, err = structure(text)
 		switch {
 		case err != nil:
-		case format == OpenAPI:
+		case format == apiformat.OpenAPI:
 			list = openAPI(text, &root)
 		default:
 			list = jsonSchema(text, path, &root)
 		}
-	case GraphQL:
+	case apiformat.GraphQL:
 		language = "graphql"
 		list = graphQL(text)
-	case Protobuf:
+	case apiformat.Protobuf:
 		language = "protocol buffer"
 		list = protobuf(text)
 	default:

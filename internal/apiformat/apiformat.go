@@ -1,7 +1,10 @@
-package apidoc
+// Package apiformat tells descriptions of interfaces from other data by their names and first bytes, for detection and for the parser that reads
+// them.
+package apiformat
 
 import (
 	"bytes"
+	"encoding/json"
 	"path"
 	"regexp"
 	"strings"
@@ -80,41 +83,39 @@ func jsonFormat(head string) Format {
 	if sortedJSON.MatchString(head) {
 		return OpenAPI
 	}
-	s := flowScan{s: head}
+	d := json.NewDecoder(strings.NewReader(head))
 	depth, key := 0, ""
-	for s.i < len(s.s) {
-		switch c := s.s[s.i]; c {
-		case '{', '[':
-			depth++
-			s.i++
-			key = ""
-		case '}', ']':
-			depth--
-			s.i++
-		case '"':
-			text, ok := s.quoted()
-			if !ok {
-				return None
+	for {
+		token, err := d.Token()
+		if err != nil { // no JSON, or the end of the head
+			return None
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			} else {
+				depth--
 			}
-			if depth != 1 {
-				continue
-			}
-			switch {
-			case key == "":
-				key = text
-			case (key == "openapi" || key == "swagger") && jsonVersion.MatchString(text):
-				return OpenAPI
-			case key == "$schema" && jsonSchemas.MatchString(text):
-				return JSONSchema
-			}
-		case ',':
-			s.i++
 			if depth == 1 {
 				key = ""
 			}
+		case string:
+			switch {
+			case depth != 1:
+			case key == "":
+				key = t
+			case (key == "openapi" || key == "swagger") && jsonVersion.MatchString(t):
+				return OpenAPI
+			case key == "$schema" && jsonSchemas.MatchString(t):
+				return JSONSchema
+			default:
+				key = ""
+			}
 		default:
-			s.i++
+			if depth == 1 {
+				key = ""
+			}
 		}
 	}
-	return None
 }
