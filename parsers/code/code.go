@@ -4,7 +4,8 @@
 //
 // With cgo the files are parsed by tree-sitter (22 languages); text that does not parse degrades node by node to
 // statements. Without cgo, Go is parsed by go/ast. All other languages, and files that cost tree-sitter too many steps, are
-// divided by indentation. Which of these a build has is part of [connector.ParserInfo], as Backend.
+// divided by indentation. Components of Vue, Svelte and Astro, HTML and its templates are divided into scripts, styles and markup, each by its own
+// grammar. Which of these a build has is part of [connector.ParserInfo], as Backend.
 //
 // # Config
 //
@@ -52,7 +53,7 @@ func Languages() []string { return newEngine().languages() }
 
 // Info names the parser and its backend.
 func (p *Parser) Info() connector.ParserInfo {
-	return connector.ParserInfo{Name: "code", Version: 1, Backend: backend}
+	return connector.ParserInfo{Name: "code", Version: 2, Backend: backend}
 }
 
 // Parse yields one element for each top-level declaration, run of imports or group of statements.
@@ -113,6 +114,10 @@ func (p *Parser) elements(ctx context.Context, doc *connector.Document, text str
 		name = doc.Path
 	}
 	language := LanguageOf(name, []byte(text[:min(len(text), headSize)]))
+	if mixes(language) {
+		list, err := p.engine.mixed(ctx, text)
+		return elements(text, language, list), err
+	}
 	list, ok, err := p.engine.parse(ctx, language, text)
 	if err != nil {
 		return nil, err

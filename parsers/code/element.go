@@ -11,6 +11,7 @@ type decl struct {
 	symbol     connector.Symbol
 	start, end int
 	children   []decl
+	language   string // where it is not the file's
 }
 
 // largeText is the size in bytes from which a body or statement is given parts, so that it can be cut between them.
@@ -49,6 +50,9 @@ func elements(text, language string, list []decl) []connector.Element {
 // element is d as an element that spans start to end, with its children inside.
 func element(text, language string, d decl, start, end, depth int) connector.Element {
 	symbol := d.symbol
+	if d.language != "" {
+		language = d.language
+	}
 	clamp := func(s connector.Span) connector.Span {
 		s.Start = min(max(s.Start, start), end)
 		return connector.Span{Start: s.Start, End: min(max(s.End, s.Start), end)}

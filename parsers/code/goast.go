@@ -19,6 +19,11 @@ func parseGo(text string) (list []decl, ok bool) {
 	}
 	g := &goFile{text: text, base: set.File(file.FileStart).Base()}
 	g.gather(file)
+	for i := range g.list {
+		if s := &g.list[i].symbol; len(s.Path) > 0 {
+			s.Path = append([]string{file.Name.Name}, s.Path...)
+		}
+	}
 	return g.list, true
 }
 

@@ -130,7 +130,7 @@ func declares(s string) (kind, name string) {
 		switch w {
 		case "func", "function", "fn", "def", "sub", "proc", "fun", "defn", "defun", "defp", "procedure", "subroutine":
 			kind = "function"
-		case "class", "actor":
+		case "class", "actor", "object":
 			kind = "class"
 		case "struct", "record":
 			kind = "struct"

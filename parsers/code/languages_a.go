@@ -17,10 +17,11 @@ func goRules() *rules {
 			"const_declaration":    leaf("variable").named("const_spec.name"),
 			"var_declaration":      leaf("variable").named("var_spec.name", "var_spec_list.var_spec.name"),
 		},
-		lead:    set("comment"),
-		imports: set("import_declaration", "package_clause"),
-		bodies:  set("block"),
-		steps:   set("type_spec", "type_alias", "const_spec", "var_spec", "var_spec_list", "struct_type", "interface_type", "parameter_list", "parameter_declaration", "pointer_type", "generic_type"),
+		lead:     set("comment"),
+		imports:  set("import_declaration", "package_clause"),
+		packages: map[string][]string{"package_clause": {"package_identifier"}},
+		bodies:   set("block"),
+		steps:    set("type_spec", "type_alias", "const_spec", "var_spec", "var_spec_list", "struct_type", "interface_type", "parameter_list", "parameter_declaration", "pointer_type", "generic_type"),
 		adjust: func(t *tree, i int, d *decl) {
 			switch t.nodes[i].kind {
 			case "method_declaration":
@@ -70,49 +71,6 @@ func pythonRules() *rules {
 	}
 }
 
-// scriptRules are those of JavaScript, TypeScript and TSX.
-func scriptRules() *rules {
-	value := []string{"variable_declarator.value.body", "variable_declarator.value"}
-	return &rules{
-		decl: map[string]rule{
-			"function_declaration":           leaf("function"),
-			"generator_function_declaration": leaf("function"),
-			"function_signature":             leaf("function"),
-			"class_declaration":              outer("class"),
-			"abstract_class_declaration":     outer("class"),
-			"interface_declaration":          outer("interface"),
-			"enum_declaration":               leaf("enum"),
-			"type_alias_declaration":         leaf("type").in("value"),
-			"internal_module":                outer("namespace"),
-			"module":                         outer("module"),
-			"method_definition":              leaf("method"),
-			"method_signature":               leaf("method"),
-			"abstract_method_signature":      leaf("method"),
-			"field_definition":               leaf("variable").named("property").in("value"),
-			"public_field_definition":        leaf("variable").in("value"),
-			"property_signature":             leaf("variable"),
-			"lexical_declaration":            leaf("variable").named("variable_declarator.name").in(value...),
-			"variable_declaration":           leaf("variable").named("variable_declarator.name").in(value...),
-		},
-		wrap:    set("export_statement", "ambient_declaration"),
-		lead:    set("comment", "decorator"),
-		imports: set("import_statement"),
-		through: set("expression_statement"),
-		bodies:  set("class_body", "statement_block", "interface_body", "object_type", "enum_body"),
-		steps:   set("variable_declarator", "arrow_function", "function_expression", "class"),
-		adjust: func(t *tree, i int, d *decl) {
-			switch v := t.find(i, "variable_declarator.value"); {
-			case v < 0:
-			case t.nodes[v].kind == "arrow_function" || t.nodes[v].kind == "function_expression" || t.nodes[v].kind == "generator_function":
-				d.symbol.Kind = "function"
-			case t.nodes[v].kind == "class":
-				d.symbol.Kind = "class"
-				d.children = t.sequence(t.find(v, "body"), d.symbol.Path, len(d.symbol.Path))
-			}
-		},
-	}
-}
-
 func javaRules() *rules {
 	return &rules{
 		decl: map[string]rule{
@@ -128,11 +86,12 @@ func javaRules() *rules {
 			"field_declaration":               leaf("variable").named("declarator.name"),
 			"constant_declaration":            leaf("variable").named("declarator.name"),
 		},
-		lead:    set("line_comment", "block_comment"),
-		imports: set("import_declaration", "package_declaration"),
-		through: set("enum_body_declarations"),
-		bodies:  set("class_body", "interface_body", "enum_body", "block", "module_body", "constructor_body"),
-		steps:   set("variable_declarator"),
+		lead:     set("line_comment", "block_comment"),
+		imports:  set("import_declaration", "package_declaration"),
+		packages: map[string][]string{"package_declaration": {"scoped_identifier", "identifier"}},
+		through:  set("enum_body_declarations"),
+		bodies:   set("class_body", "interface_body", "enum_body", "block", "module_body", "constructor_body"),
+		steps:    set("variable_declarator"),
 	}
 }
 
@@ -236,12 +195,13 @@ func csharpRules() *rules {
 			"field_declaration":                 leaf("variable").named("variable_declaration.variable_declarator.name"),
 			"local_function_statement":          leaf("function"),
 		},
-		lead:    set("comment"),
-		imports: set("using_directive", "extern_alias_directive"),
-		through: set("declaration_list", "global_statement", "preproc_if", "preproc_else", "preproc_elif"),
-		bodies:  set("block", "declaration_list", "enum_member_declaration_list", "arrow_expression_clause"),
-		steps:   set("variable_declaration", "variable_declarator"),
-		adjust:  bodiless("file_scoped_namespace_declaration"),
+		lead:     set("comment"),
+		imports:  set("using_directive", "extern_alias_directive"),
+		through:  set("declaration_list", "global_statement", "preproc_if", "preproc_else", "preproc_elif"),
+		bodies:   set("block", "declaration_list", "enum_member_declaration_list", "arrow_expression_clause"),
+		steps:    set("variable_declaration", "variable_declarator"),
+		packages: map[string][]string{"file_scoped_namespace_declaration": {"name"}},
+		adjust:   bodiless("file_scoped_namespace_declaration"),
 	}
 }
 

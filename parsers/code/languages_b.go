@@ -14,7 +14,12 @@ func rubyRules() *rules {
 			"singleton_method": leaf("method"),
 			"alias":            leaf("variable"),
 		},
-		lead:   set("comment"),
+		wrap: set("call", "argument_list"), // private def m
+		lead: set("comment"),
+		leads: func(t *tree, i int) bool { // a signature of Sorbet
+			text := t.text[t.nodes[i].start:t.nodes[i].end]
+			return t.nodes[i].kind == "call" && (strings.HasPrefix(text, "sig {") || strings.HasPrefix(text, "sig do"))
+		},
 		bodies: set("body_statement"),
 	}
 }
@@ -32,11 +37,12 @@ func phpRules() *rules {
 			"const_declaration":     leaf("variable").named("const_element.name"),
 			"property_declaration":  leaf("variable").named("property_element.name"),
 		},
-		lead:    set("comment", "attribute_list"),
-		imports: set("namespace_use_declaration"),
-		bodies:  set("compound_statement", "declaration_list", "enum_declaration_list"),
-		steps:   set("const_element", "property_element"),
-		adjust:  bodiless("namespace_definition"),
+		lead:     set("comment", "attribute_list"),
+		imports:  set("namespace_use_declaration"),
+		bodies:   set("compound_statement", "declaration_list", "enum_declaration_list"),
+		steps:    set("const_element", "property_element"),
+		packages: map[string][]string{"namespace_definition": {"name"}},
+		adjust:   bodiless("namespace_definition"),
 	}
 }
 
@@ -52,11 +58,12 @@ func kotlinRules() *rules {
 			"type_alias":            leaf("type").named("type", "identifier"),
 			"enum_entry":            leaf("variable").named("identifier"),
 		},
-		lead:    set("line_comment", "block_comment", "multiline_comment", "comment", "file_annotation"),
-		imports: set("import", "import_list", "import_header", "package_header"),
-		through: set("source_file"),
-		bodies:  set("class_body", "enum_class_body", "function_body", "block"),
-		steps:   set("variable_declaration"),
+		lead:     set("line_comment", "block_comment", "multiline_comment", "comment", "file_annotation"),
+		imports:  set("import", "import_list", "import_header", "package_header"),
+		packages: map[string][]string{"package_header": {"qualified_identifier", "identifier"}},
+		through:  set("source_file"),
+		bodies:   set("class_body", "enum_class_body", "function_body", "block"),
+		steps:    set("variable_declaration"),
 		adjust: func(t *tree, i int, d *decl) {
 			switch {
 			case t.child(i, "interface") >= 0:
@@ -87,10 +94,11 @@ func scalaRules() *rules {
 			"var_declaration":      leaf("variable"),
 			"type_definition":      leaf("type"),
 		},
-		lead:    set("comment", "block_comment", "annotation"),
-		imports: set("import_declaration", "export_declaration"),
-		bodies:  set("template_body", "enum_body", "with_template_body", "block", "indented_block"),
-		adjust:  bodiless("package_clause"),
+		lead:     set("comment", "block_comment", "annotation"),
+		imports:  set("import_declaration", "export_declaration"),
+		bodies:   set("template_body", "enum_body", "with_template_body", "block", "indented_block"),
+		packages: map[string][]string{"package_clause": {"name"}},
+		adjust:   bodiless("package_clause"),
 	}
 }
 
@@ -103,15 +111,22 @@ func bashRules() *rules {
 }
 
 func luaRules() *rules {
+	function := "expression_list.function_definition"
 	return &rules{
 		decl: map[string]rule{
 			"function_declaration": leaf("function"),
-			"variable_declaration": leaf("variable").named("assignment_statement.variable_list.name", "variable_list.name"),
+			"variable_declaration": leaf("variable").named("assignment_statement.variable_list.name", "variable_list.name").
+				in("assignment_statement." + function + ".body"),
+			"assignment_statement": leaf("function").named("variable_list").in(function + ".body").
+				only(func(t *tree, i int) bool { return t.find(i, function) >= 0 }),
 		},
 		lead:   set("comment"),
 		bodies: set("block"),
-		steps:  set("assignment_statement", "variable_list"),
-		adjust: func(_ *tree, _ int, d *decl) {
+		steps:  set("variable_list", "expression_list", "function_definition"),
+		adjust: func(t *tree, i int, d *decl) {
+			if t.find(i, "assignment_statement."+function) >= 0 {
+				d.symbol.Kind = "function"
+			}
 			if d.symbol.Kind != "function" {
 				return
 			}
@@ -141,14 +156,26 @@ func cssRules() *rules {
 }
 
 func htmlRules() *rules {
+	raw := rule{kind: "module", name: []string{"start_tag.tag_name"}, body: []string{"raw_text"}}
 	return &rules{
 		decl: map[string]rule{
-			"element":        {kind: "module", name: []string{"start_tag.tag_name", "self_closing_tag.tag_name"}},
-			"script_element": {kind: "module", name: []string{"start_tag.tag_name"}},
-			"style_element":  {kind: "module", name: []string{"start_tag.tag_name"}},
+			"element": rule{kind: "module", name: []string{"start_tag.tag_name", "self_closing_tag.tag_name"}}.only(func(t *tree, i int) bool {
+				rest := t.text[t.nodes[i].start:t.nodes[i].end] // in templates, < may be an operator
+				return len(rest) > 1 && (rest[1]|0x20 >= 'a' && rest[1]|0x20 <= 'z')
+			}),
+			"script_element": raw,
+			"style_element":  raw,
 		},
 		lead:  set("comment"),
 		steps: set("start_tag", "self_closing_tag"),
+		adjust: func(t *tree, i int, d *decl) {
+			body := t.child(i, "raw_text")
+			if body < 0 || t.nodes[i].kind == "element" {
+				return
+			}
+			tag := t.text[t.nodes[i].start:t.nodes[body].start]
+			d.children = t.inner(tagLanguage(d.symbol.Name, tag), t.nodes[body].start, t.nodes[body].end)
+		},
 	}
 }
 
@@ -197,6 +224,7 @@ func haskellRules() *rules {
 		},
 		lead:      set("comment", "haddock", "pragma"),
 		imports:   set("header", "import"),
+		packages:  map[string][]string{"header": {"module"}},
 		through:   set("declarations", "imports", "haskell"),
 		bodies:    set("class_declarations", "instance_declarations"),
 		equations: true,

@@ -23,22 +23,28 @@ type rules struct {
 	docstring bool
 	// equations: successive declarations of one name are one.
 	equations bool
+	// packages are the nodes that name the package of what follows, with the roles or kinds of the name in them.
+	packages map[string][]string
+	// leads says that i belongs to what follows it, where its kind alone does not; may be nil.
+	leads func(t *tree, i int) bool
 	// adjust corrects what the tables cannot say; may be nil.
 	adjust func(t *tree, i int, d *decl)
 }
 
 // rule says how a declaration is read.
 type rule struct {
-	kind    string   // the Symbol's Kind
-	members bool     // the body holds declarations
-	name    []string // paths to the name, see tree.find
-	body    []string // paths to the body
+	kind    string                    // the Symbol's Kind
+	members bool                      // the body holds declarations
+	name    []string                  // paths to the name, see tree.find
+	body    []string                  // paths to the body
+	when    func(t *tree, i int) bool // whether it is a declaration at all; nil: always
 }
 
 // descends says whether the children of nodes of that kind are needed.
 func (r *rules) descends(kind string) bool {
 	_, decl := r.decl[kind]
-	return decl || r.wrap[kind] || r.through[kind] || r.bodies[kind] || r.steps[kind]
+	_, pkg := r.packages[kind]
+	return decl || pkg || r.wrap[kind] || r.through[kind] || r.bodies[kind] || r.steps[kind]
 }
 
 func set(kinds ...string) map[string]bool {
@@ -62,6 +68,9 @@ func (r rule) named(paths ...string) rule { r.name = paths; return r }
 
 // in reads a declaration's body by the given paths.
 func (r rule) in(paths ...string) rule { r.body = paths; return r }
+
+// only reads a node as a declaration where when says so.
+func (r rule) only(when func(t *tree, i int) bool) rule { r.when = when; return r }
 
 // rename gives d other names: those that its own declaration spells, outermost first.
 func (d *decl) rename(names ...string) {

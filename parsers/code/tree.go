@@ -21,6 +21,7 @@ type tree struct {
 	text  string
 	nodes []node
 	rules *rules
+	inner func(language string, lo, hi int) []decl // divides a part in another language
 }
 
 // children yields the direct children of i.

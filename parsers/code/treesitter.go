@@ -74,7 +74,17 @@ func (e *engine) parse(ctx context.Context, language, text string) (list []decl,
 	if t == nil || err != nil {
 		return nil, false, err
 	}
-	return t.declarations(), true, nil
+	t.inner = func(language string, lo, hi int) []decl {
+		if err != nil || language == "html" {
+			return nil
+		}
+		var list []decl
+		list, _, err = e.parse(ctx, language, text[lo:hi])
+		shift(list, lo)
+		return list
+	}
+	list = t.declarations()
+	return list, err == nil, err
 }
 
 // parse makes the tree of text; it is nil if that is over the budget.
