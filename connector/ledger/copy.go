@@ -28,7 +28,7 @@ func (t *Target) CopyFrom(ctx context.Context, from *Target) error {
 				return err
 			}
 		}
-		return nil
+		return t.copyKeywords(ctx, tx, from)
 	})
 	if err != nil {
 		return err

@@ -90,8 +90,9 @@ type Ledger struct {
 	stream  int64
 	hot     map[string]*sql.Stmt
 
-	version int       // of the file: an older one is only read
-	find    *sql.Stmt // one document: compiling the query costs more than running it
+	version  int       // of the file: an older one is only read
+	keywords bool      // the file has a keyword index
+	find     *sql.Stmt // one document: compiling the query costs more than running it
 }
 
 // Open opens the ledger at path and creates it, with its folder, if it is missing. With ReadOnly a missing file is
@@ -148,6 +149,9 @@ func dsn(path string, opts Options) string {
 
 func (l *Ledger) prepare(ctx context.Context, opts Options) error {
 	if err := l.shape(ctx, opts); err != nil {
+		return err
+	}
+	if err := l.findKeywords(ctx); err != nil {
 		return err
 	}
 	if !opts.ReadOnly {

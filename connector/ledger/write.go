@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"database/sql"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 // Intent is a document whose chunks are about to be written. Doc.N must be set (NextDoc for a new one).
@@ -18,6 +20,8 @@ type Outcome struct {
 	Doc     Doc
 	Changed []Chunk
 	Deleted [][16]byte
+	// Keywords are those of the changed chunks, where there is a keyword index.
+	Keywords map[connector.UUID][]string
 }
 
 // docKeys resolves the keys of documents before a transaction takes the one write connection.
@@ -73,6 +77,9 @@ func (t *Target) Finish(ctx context.Context, outcomes []Outcome) error {
 			o := &outcomes[i]
 			for _, c := range o.Changed {
 				if err := t.l.exec(ctx, tx, sqlPutChunk, o.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State, c.address()); err != nil {
+					return err
+				}
+				if err := t.putKeywords(ctx, tx, o.Doc.N, c.ID, o.Keywords[c.ID]); err != nil {
 					return err
 				}
 			}
@@ -150,6 +157,8 @@ type Adopted struct {
 	Doc   Doc
 	New   bool // the document is not in the ledger yet
 	Chunk Chunk
+	// Keywords are the chunk's, where there is a keyword index.
+	Keywords []string
 }
 
 // Adopt records points that a sink holds, when a lost ledger is rebuilt. Their documents are dirty: they are read again, and
@@ -171,6 +180,9 @@ func (t *Target) Adopt(ctx context.Context, points []Adopted) error {
 			}
 			c := &a.Chunk
 			if err := t.l.exec(ctx, tx, sqlPutChunk, a.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.State, c.address()); err != nil {
+				return err
+			}
+			if err := t.putKeywords(ctx, tx, a.Doc.N, c.ID, a.Keywords); err != nil {
 				return err
 			}
 		}

@@ -47,7 +47,7 @@ func TestNear(t *testing.T) {
 		"Chinese negation":  {chinese, strings.Replace(chinese, "可以结转", "不可结转", 1), false},
 		"Chinese and other": {chinese, english, false},
 		"too short":         {"one two three", "one two three", false},
-		"tables of years": {strings.Repeat("| sales | north | south |\n", 20) + "| 2023 | 14 | 15 |", strings.Repeat("| sales | north | south |\n", 20) + "| 2024 | 14 | 15 |", false},
+		"tables of years":   {strings.Repeat("| sales | north | south |\n", 20) + "| 2023 | 14 | 15 |", strings.Repeat("| sales | north | south |\n", 20) + "| 2024 | 14 | 15 |", false},
 	} {
 		x := open(t, DefaultThreshold)
 		if _, near := x.Add(1, c.a); near {
