@@ -14,7 +14,6 @@ import (
 	"github.com/kbsync/kbsync/connector/parsertest"
 	"github.com/kbsync/kbsync/connector/pipeline"
 	"github.com/kbsync/kbsync/connector/strategytest"
-	"github.com/kbsync/kbsync/internal/counters"
 	"github.com/kbsync/kbsync/internal/detect"
 	"github.com/kbsync/kbsync/internal/shareddata"
 	"github.com/kbsync/kbsync/plugins"
@@ -31,6 +30,9 @@ var variants = map[string][]string{
 	"code":      {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
 	"table":     {"{}", "{ mode: markdown, max_tokens: 60 }", "{ mode: html, max_tokens: 120 }", "{ mode: json, max_chars: 300 }", "{ mode: rows, max_tokens: 30 }"},
 	"whole":     {"{}"},
+	"latex":     {"{}", "{ max_tokens: 48 }", "{ max_chars: 150 }"},
+	"dialogue":  {"{}", "{ max_tokens: 48 }", "{ max_chars: 150, overlap_turns: 1 }"},
+	"api":       {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
 }
 
 // openVariants opens every strategy of the program with each of its settings.
@@ -40,12 +42,12 @@ func openVariants(t *testing.T) map[string]connector.Strategy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := connector.StrategyEnv{Counter: func(name string) (connector.Counter, error) {
-		if name == "model" {
-			name = "cl100k"
-		}
-		return counters.Named(name)
-	}}
+	var all []connector.StrategyPlugin
+	for _, kind := range reg.Strategies.Kinds() {
+		plugin, _ := reg.Strategies.Get(kind)
+		all = append(all, plugin)
+	}
+	env := strategytest.Env(all...)
 	open := map[string]connector.Strategy{}
 	for _, kind := range reg.Strategies.Kinds() {
 		if len(variants[kind]) == 0 {

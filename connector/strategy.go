@@ -62,6 +62,9 @@ type Vectorizer interface {
 // StrategyInfo describes an opened strategy.
 type StrategyInfo struct {
 	Name string
+	// Parser is the kind of parser whose elements the strategy is made for, where a document that a rule gives it would be read by another
+	// one; empty: any.
+	Parser string
 	// Version is raised whenever the same elements may give other chunks.
 	Version int
 	// Caps are the bounds that hold for every chunk it makes, the model's included; empty for a strategy that does not cut.

@@ -17,10 +17,13 @@ import (
 	"github.com/kbsync/kbsync/llms/anthropic"
 	geminillm "github.com/kbsync/kbsync/llms/gemini"
 	openaillm "github.com/kbsync/kbsync/llms/openai"
+	"github.com/kbsync/kbsync/parsers/apidoc"
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
+	"github.com/kbsync/kbsync/parsers/dialogue"
 	"github.com/kbsync/kbsync/parsers/html"
 	"github.com/kbsync/kbsync/parsers/jsondoc"
+	"github.com/kbsync/kbsync/parsers/latex"
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/sinks/chroma"
@@ -65,6 +68,9 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			jsondoc.Plugin(),
 			jsondoc.LinesPlugin(),
 			code.Plugin(),
+			latex.Plugin(),
+			dialogue.Plugin(),
+			apidoc.Plugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),
@@ -76,6 +82,9 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			strategies.Code(),
 			strategies.Table(),
 			strategies.Whole(),
+			strategies.Latex(),
+			strategies.Dialogue(),
+			strategies.API(),
 		),
 		add(&reg.Embedders,
 			local.Plugin(weights),

@@ -53,7 +53,7 @@ func API() connector.StrategyPlugin {
 
 // Info describes the strategy.
 func (s *apiStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "api", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "api", Parser: "apidoc", Version: 1, Caps: s.b.caps}
 }
 
 // Chunks cuts one file. A description is held whole, since what it refers to may stand anywhere in it; other text streams.

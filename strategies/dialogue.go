@@ -59,7 +59,7 @@ func Dialogue() connector.StrategyPlugin {
 
 // Info describes the strategy.
 func (s *dialogue) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "dialogue", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "dialogue", Parser: "dialogue", Version: 1, Caps: s.b.caps}
 }
 
 // Chunks cuts one document. Of a conversation it holds about three chunks at a time.

@@ -93,7 +93,7 @@ func (h *htmlPrinter) document(f *found, x *pipeline.Explanation, _ int) error {
 	d := pageDoc{ID: len(h.docs), Path: f.doc.Path, Explain: x, Chunks: h.now}
 	h.now = nil
 	if x.Skip == "" {
-		_, elements, err := h.v.Elements(h.ctx, f.caps, f.doc)
+		_, elements, err := h.v.Elements(h.ctx, f.source, f.caps, f.doc)
 		if err != nil {
 			return err
 		}

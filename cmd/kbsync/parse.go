@@ -53,7 +53,7 @@ func (a *app) parse(cmd *cobra.Command, path string) error {
 		show = a.parsedMarkdown
 	}
 	err = w.each(ctx, path, func(f found) error {
-		x, elements, err := v.Elements(ctx, f.caps, f.doc)
+		x, elements, err := v.Elements(ctx, f.source, f.caps, f.doc)
 		if err != nil {
 			return err
 		}

@@ -261,7 +261,11 @@ func metadataDigest(m map[string]any) string {
 // cut runs parser and strategy.
 func (c *cutter) cut(ctx context.Context, s *staged, in io.Reader) error {
 	doc := &s.job.doc
-	parser := c.p.router.parsers[s.facts.parser()]
+	rt, err := c.p.router.choose(s.job.src.name, doc.Path, s.facts)
+	if err != nil {
+		return &stageError{"cut", err}
+	}
+	parser := c.p.router.parsers[c.p.router.parserOf(rt, s.facts)]
 	watch := &watcher{staged: s}
 	next, stop := iter.Pull2(parser.Parse(ctx, doc, in))
 	defer stop()
@@ -273,7 +277,6 @@ func (c *cutter) cut(ctx context.Context, s *staged, in io.Reader) error {
 	if more && ferr == nil && first.Kind == connector.KindFrontMatter {
 		s.facts.Front = first.Front
 	}
-	var err error
 	if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
 		return &stageError{"cut", err}
 	}

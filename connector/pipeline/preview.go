@@ -64,7 +64,7 @@ func (v *Preview) explain(s *staged) *Explanation {
 	if f.Skip != "" || s.route == nil {
 		return x
 	}
-	info := v.p.router.parsers[f.parser()].Info()
+	info := v.p.router.parsers[v.p.router.parserOf(s.route, f)].Info()
 	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
 	x.Caps = spelled(s.route.strategy.Info().Caps)
 	return x
@@ -110,7 +110,7 @@ func (v *Preview) Chunks(ctx context.Context, source string, caps connector.Sour
 }
 
 // Elements parses one document and yields what the parser saw.
-func (v *Preview) Elements(ctx context.Context, caps connector.SourceCapabilities, doc connector.Document) (*Explanation, iter.Seq2[connector.Element, error], error) {
+func (v *Preview) Elements(ctx context.Context, source string, caps connector.SourceCapabilities, doc connector.Document) (*Explanation, iter.Seq2[connector.Element, error], error) {
 	rc, in, err := v.p.content(ctx, &doc)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,14 @@ func (v *Preview) Elements(ctx context.Context, caps connector.SourceCapabilitie
 	}
 	f, _ := detectFacts(&doc, head[:n], caps.MaxTreeSize)
 	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Skip: f.Skip, Degraded: f.Degraded}
-	parser := v.p.router.parsers[f.parser()]
+	var parser connector.Parser
+	if f.Skip == "" {
+		rt, err := v.p.router.choose(source, doc.Path, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		parser = v.p.router.parsers[v.p.router.parserOf(rt, f)]
+	}
 	if f.Skip == "" && parser == nil {
 		x.Skip = "no parser for " + f.MediaType + " in this build"
 	}

@@ -101,6 +101,11 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 				errs = append(errs, &UsageError{fmt.Errorf("%s: %w", rule.Strategy.Pos, err)})
 				continue
 			}
+			if want := rt.strategy.Info().Parser; want != "" && len(rule.Match.FrontMatter) > 0 {
+				errs = append(errs, UsageErrorf("%s: strategy %s has a parser of its own (%s), so a rule that goes by front matter, which another parser reads, cannot choose it",
+					rule.Strategy.Pos, rule.Strategy.Kind, want))
+				continue
+			}
 			rt.rule, rt.ruleIndex, rt.metadata = rule.Name, i, rule.Metadata
 			rt.fingerprint = digest(rt.fingerprint, rule.Metadata)
 			parts = append(parts, rt.fingerprint)
@@ -240,7 +245,7 @@ func (r *router) fingerprint(rt *route, f *facts) string {
 	if f.Skip != "" {
 		return digest(r.global, "skip", f.Skip, r.kinds())[:16]
 	}
-	parser := r.parsers[f.parser()]
+	parser := r.parsers[r.parserOf(rt, f)]
 	if parser == nil {
 		return ""
 	}
@@ -250,10 +255,14 @@ func (r *router) fingerprint(rt *route, f *facts) string {
 // kinds are the parsers of this build: a file that was skipped is looked at again when another parser joins.
 func (r *router) kinds() int { return len(r.parsers) }
 
-// parser is the parser that reads the document: the text parser where a tree would be too large.
-func (f *facts) parser() string {
+// parserOf is the kind of parser that reads a document: the text parser where a tree would be too large, else the one that its strategy is
+// made for, else that of its type.
+func (r *router) parserOf(rt *route, f *facts) string {
 	if f.Degraded != "" {
 		return "text"
+	}
+	if want := rt.strategy.Info().Parser; want != "" && r.parsers[want] != nil {
+		return want
 	}
 	return f.Parser
 }

@@ -243,7 +243,7 @@ func (w *writer) intend(ctx context.Context, wins []*window) error {
 			continue
 		}
 		if d.s.skip == "" {
-			if err := w.noteBackend(ctx, d.s.facts.parser()); err != nil {
+			if err := w.noteBackend(ctx, w.p.router.parserOf(d.s.route, d.s.facts)); err != nil {
 				return err
 			}
 		}

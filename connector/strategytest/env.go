@@ -28,7 +28,9 @@ func Env(plugins ...connector.StrategyPlugin) connector.StrategyEnv {
 			return counters.Named(name)
 		},
 		Vectors: func(context.Context) (connector.Vectorizer, error) { return Hashed{}, nil },
-		LLM:     func(context.Context) (connector.LLM, error) { return nil, errors.New("no language model is configured") },
+		LLM: func(context.Context) (connector.LLM, error) {
+			return nil, errors.New("no language model is configured")
+		},
 	}
 	env.Strategy = func(ctx context.Context, c connector.Choice) (connector.Strategy, error) {
 		p, ok := set.Get(c.Kind)

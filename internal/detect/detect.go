@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-enry/go-enry/v2"
 
+	"github.com/kbsync/kbsync/internal/apiformat"
 	"github.com/kbsync/kbsync/internal/decode"
 )
 
@@ -68,6 +69,11 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	text, err := decoded()
 	if err != nil {
 		return skip("application/octet-stream", "its content: "+err.Error())
+	}
+	if format := apiformat.Detect(name, []byte(text)); format != apiformat.None {
+		t := preset(kindAPI, "", "a description of an interface: "+string(format))
+		t.MediaType = apiMediaTypes[format]
+		return t
 	}
 	if kind, ok := kindByExtension[ext]; ok {
 		if kind == kindJSON && commented(text) {

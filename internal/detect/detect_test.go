@@ -53,9 +53,16 @@ func TestDetect(t *testing.T) {
 		{"a.h", "", "#include <stdio.h>\nint f(void);\n", "code", "code", "text/x-csrc", "c"},
 		{"a.m", "", "#import <Foundation/Foundation.h>\n@interface A\n@end\n", "code", "code", "text/x-objectivec", "objective-c"},
 		{"a.pl", "", "#!/usr/bin/perl\nuse strict;\nmy $x = 1;\n", "code", "code", "text/x-perl", "perl"},
-		{"a.tex", "", "\\section{x}", "text", "recursive", "text/x-tex", ""},
+		{"a.tex", "", "\\section{x}", "latex", "latex", "text/x-tex", ""},
+		{"a.bib", "", "@book{x, title={y}}", "text", "recursive", "text/plain", ""},
+		{"a.proto", "", "syntax = \"proto3\";", "apidoc", "api", "text/x-protobuf", ""},
+		{"a.graphql", "", "type A { b: Int }", "apidoc", "api", "application/graphql", ""},
+		{"a.yaml", "", "openapi: 3.0.0\n", "apidoc", "api", "application/vnd.oai.openapi", ""},
+		{"a.json", "", `{"$schema": "https://json-schema.org/draft/2020-12/schema"}`, "apidoc", "api", "application/schema+json", ""},
 		{"a.rst", "", "x\n=\n", "text", "recursive", "text/plain", ""},
-		{"a.vtt", "", "WEBVTT", "text", "recursive", "text/vtt", ""},
+		{"a.vtt", "", "WEBVTT", "dialogue", "dialogue", "text/vtt", ""},
+		{"a.srt", "", "1\n00:00:01,000 --> 00:00:02,000\nHi\n", "dialogue", "dialogue", "text/vtt", ""},
+		{"a.lrc", "", "[00:01.00]x", "text", "recursive", "text/vtt", ""},
 		{"a.log", "", "x", "text", "recursive", "text/plain", ""},
 		{"a.unknownext", "", "some text", "text", "recursive", "text/plain", ""},
 		{"object", "text/csv; charset=utf-8", "a,b", "csv", "table", "text/csv", ""},
@@ -106,7 +113,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for kind, p := range presets {
-		if tree := p.parser == "markdown" || p.parser == "html" || p.parser == "json" || p.parser == "code"; p.tree != tree {
+		if tree := p.parser == "markdown" || p.parser == "html" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
 			t.Errorf("%s: tree is %v", kind, p.tree)
 		}
 	}
@@ -115,7 +122,7 @@ func TestTables(t *testing.T) {
 // Every file of the collection is claimed by a parser or skipped with a reason, and by what its name promises.
 func TestRealFiles(t *testing.T) {
 	want := map[string]string{
-		".md": "markdown", ".html": "html", ".xhtml": "html", ".csv": "csv", ".json": "json", ".txt": "text", ".tex": "text", ".vtt": "text", ".pdf": "", ".docx": "", ".xlsx": "", ".xlsm": "",
+		".md": "markdown", ".html": "html", ".xhtml": "html", ".csv": "csv", ".json": "json", ".txt": "text", ".tex": "latex", ".vtt": "dialogue", ".pdf": "", ".docx": "", ".xlsx": "", ".xlsm": "",
 		".go": "code", ".py": "code", ".js": "code", ".java": "code", ".c": "code", ".cpp": "code", ".cs": "code", ".rb": "code", ".rs": "code", ".php": "code", ".kt": "code", ".scala": "code",
 		".sh": "code", ".lua": "code", ".swift": "code", ".hs": "code",
 	}

@@ -1,12 +1,18 @@
 package detect
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kbsync/kbsync/internal/apiformat"
+)
 
 // The kinds of files that some parser reads.
 const (
 	kindText      = "text"
 	kindSubtitles = "subtitles"
+	kindCues      = "cues"
 	kindLaTeX     = "latex"
+	kindAPI       = "api"
 	kindXML       = "xml"
 	kindMarkdown  = "markdown"
 	kindHTML      = "html"
@@ -30,7 +36,9 @@ type presetOf struct {
 var presets = map[string]presetOf{
 	kindText:      {mediaType: "text/plain", parser: "text", strategy: "recursive"},
 	kindSubtitles: {mediaType: "text/vtt", parser: "text", strategy: "recursive"},
-	kindLaTeX:     {mediaType: "text/x-tex", parser: "text", strategy: "recursive", params: map[string]any{"language": "latex"}},
+	kindCues:      {mediaType: "text/vtt", parser: "dialogue", strategy: "dialogue"},
+	kindLaTeX:     {mediaType: "text/x-tex", parser: "latex", strategy: "latex", tree: true},
+	kindAPI:       {mediaType: "application/vnd.oai.openapi", parser: "apidoc", strategy: "api", tree: true},
 	kindXML:       {mediaType: "text/xml", parser: "text", strategy: "recursive"},
 	kindMarkdown:  {mediaType: "text/markdown", parser: "markdown", strategy: "markdown", tree: true},
 	kindHTML:      {mediaType: "text/html", parser: "html", strategy: "html", tree: true},
@@ -41,12 +49,19 @@ var presets = map[string]presetOf{
 	kindCode:      {mediaType: "text/plain", parser: "code", strategy: "code", tree: true},
 }
 
+// apiMediaTypes of the formats of kindAPI.
+var apiMediaTypes = map[apiformat.Format]string{
+	apiformat.OpenAPI: "application/vnd.oai.openapi", apiformat.JSONSchema: "application/schema+json", apiformat.GraphQL: "application/graphql",
+	apiformat.Protobuf: "text/x-protobuf",
+}
+
 // kindByExtension holds the extensions that mean one thing; others are go-enry's to tell.
 var kindByExtension = map[string]string{
 	".txt": kindText, ".text": kindText, ".log": kindText, ".rst": kindText, ".org": kindText, ".adoc": kindText, ".asciidoc": kindText, ".textile": kindText,
 	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText, ".eml": kindText, ".ics": kindText, ".vcf": kindText,
-	".vtt": kindSubtitles, ".srt": kindSubtitles, ".ass": kindSubtitles, ".ssa": kindSubtitles, ".lrc": kindSubtitles,
+	".vtt": kindCues, ".srt": kindCues, ".ass": kindSubtitles, ".ssa": kindSubtitles, ".lrc": kindSubtitles,
 	".tex": kindLaTeX, ".latex": kindLaTeX, ".ltx": kindLaTeX,
+	".proto": kindAPI, ".graphql": kindAPI, ".graphqls": kindAPI, ".gql": kindAPI,
 	".xml": kindXML, ".rss": kindXML, ".atom": kindXML, ".svg": kindXML,
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdx": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mkdn": kindMarkdown, ".mdwn": kindMarkdown,
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
@@ -59,23 +74,24 @@ var kindByExtension = map[string]string{
 // kindByLanguage are the languages of go-enry that are no source code here.
 var kindByLanguage = map[string]string{
 	"Markdown": kindMarkdown, "RMarkdown": kindMarkdown, "MDX": kindMarkdown, "HTML": kindHTML, "CSV": kindCSV, "TSV": kindTSV,
-	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindJSON, "TeX": kindLaTeX, "BibTeX": kindLaTeX, "XML": kindXML, "SVG": kindXML,
-	"XML Property List": kindXML, "WebVTT": kindSubtitles, "SubRip Text": kindSubtitles, "Text": kindText, "Diff": kindText, "Roff": kindText, "Roff Manpage": kindText,
+	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindJSON, "TeX": kindLaTeX, "BibTeX": kindText, "XML": kindXML, "SVG": kindXML,
+	"XML Property List": kindXML, "WebVTT": kindCues, "SubRip Text": kindCues, "Text": kindText, "Diff": kindText, "Roff": kindText, "Roff Manpage": kindText,
+	"GraphQL": kindAPI, "Protocol Buffer": kindAPI, "OpenAPI Specification v2": kindAPI, "OpenAPI Specification v3": kindAPI,
 }
 
 // codeLike are the markup and data languages of go-enry that read like source code.
 var codeLike = map[string]bool{
-	"CSS": true, "SCSS": true, "Sass": true, "Less": true, "Stylus": true, "PostCSS": true, "YAML": true, "TOML": true, "SQL": true, "GraphQL": true,
-	"Protocol Buffer": true, "Thrift": true, "JSON with Comments": true, "JSON5": true, "Jsonnet": true, "Vue": true, "Svelte": true, "Astro": true, "HCL": true,
+	"CSS": true, "SCSS": true, "Sass": true, "Less": true, "Stylus": true, "PostCSS": true, "YAML": true, "TOML": true, "SQL": true,
+	"Thrift": true, "JSON with Comments": true, "JSON5": true, "Jsonnet": true, "Vue": true, "Svelte": true, "Astro": true, "HCL": true,
 	"INI": true, "Nix": true, "HTML+ERB": true, "HTML+EEX": true, "HTML+PHP": true, "Jinja": true, "Handlebars": true, "Pug": true, "Haml": true, "Twig": true, "Smithy": true,
-	"Cap'n Proto": true, "OpenAPI Specification v2": true, "OpenAPI Specification v3": true, "Dotenv": true,
+	"Cap'n Proto": true, "Dotenv": true,
 }
 
 // kindByMediaType is for documents whose names say nothing.
 var kindByMediaType = map[string]string{
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
-	"application/x-jsonlines": kindJSONL, "text/vtt": kindSubtitles, "application/x-subrip": kindSubtitles, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/x-jsonlines": kindJSONL, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
 }
 
