@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kbsync/kbsync/connector"
@@ -11,7 +12,7 @@ import (
 func (p *Pipeline) openStrategy(ctx context.Context, c connector.Choice) (connector.Strategy, error) {
 	plugin, ok := p.reg.Strategies.Get(c.Kind)
 	if !ok {
-		return nil, fmt.Errorf("strategy %q is not in this build", c.Kind)
+		return nil, absentError{fmt.Errorf("strategy %q is not in this build", c.Kind)}
 	}
 	if c.Config == nil {
 		c.Config = plugin.Config()
@@ -39,3 +40,8 @@ func (p *Pipeline) strategyEnv() (connector.StrategyEnv, error) {
 	}
 	return env, nil
 }
+
+// absentError says that a build or a configuration lacks something: it is [errors.ErrUnsupported], so that strategies can do without.
+type absentError struct{ error }
+
+func (e absentError) Is(target error) bool { return target == errors.ErrUnsupported }
