@@ -33,12 +33,12 @@ type StrategyEnv struct {
 	// ModelCap is the embedder's own limit; Max is 0 where there is none or no embedder is configured.
 	ModelCap Cap
 	// Strategy opens another strategy of this program, as the same pipeline would: for those that work over others. A Choice without a
-	// Config gets that kind's defaults.
+	// Config gets that kind's defaults. A kind that this build lacks is [errors.ErrUnsupported].
 	Strategy func(ctx context.Context, c Choice) (Strategy, error)
 	// Vectors is the pipeline's embedder; an error where there is none. Only a strategy that needs it asks, when it is opened.
 	Vectors func(ctx context.Context) (Vectorizer, error)
-	// LLM is the pipeline's language model, which keeps its answers and budget; an error where none is configured. Only a strategy that
-	// needs it asks, when it is opened.
+	// LLM is the pipeline's language model, which keeps its answers and budget; [errors.ErrUnsupported] where none is configured. Only
+	// a strategy that needs it asks, when it is opened.
 	LLM func(ctx context.Context) (LLM, error)
 }
 

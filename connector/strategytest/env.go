@@ -29,13 +29,13 @@ func Env(plugins ...connector.StrategyPlugin) connector.StrategyEnv {
 		},
 		Vectors: func(context.Context) (connector.Vectorizer, error) { return Hashed{}, nil },
 		LLM: func(context.Context) (connector.LLM, error) {
-			return nil, errors.New("no language model is configured")
+			return nil, fmt.Errorf("strategytest: no language model: %w", errors.ErrUnsupported)
 		},
 	}
 	env.Strategy = func(ctx context.Context, c connector.Choice) (connector.Strategy, error) {
 		p, ok := set.Get(c.Kind)
 		if !ok {
-			return nil, fmt.Errorf("strategytest: no strategy %q in this test", c.Kind)
+			return nil, fmt.Errorf("strategytest: no strategy %q in this test: %w", c.Kind, errors.ErrUnsupported)
 		}
 		if c.Config == nil {
 			c.Config = p.Config()
