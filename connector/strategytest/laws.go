@@ -122,18 +122,26 @@ func nothingLost(f *faults, text string, chunks []connector.Chunk) {
 	}
 }
 
-// ascending: chunks come in reading order, and no two of them start at the same place.
+// ascending: chunks come in reading order, and no two of them start at the same place: those that are embedded, and parents of each level
+// among themselves.
 func ascending(f *faults, chunks []connector.Chunk) {
-	last := map[bool]int{true: -1, false: -1} // parents and children each for themselves
+	levels := map[string]int{} // of parents, by key
+	last := map[int]int{}      // 1 more than where the chunk before starts; level 0 is that of embedded chunks
 	for i := range chunks {
 		c := &chunks[i]
+		level := 0
+		if c.StoreOnly {
+			level = levels[c.ParentKey] + 1
+			levels[c.Key] = level
+		}
 		if c.Rendered || c.Generated || len(c.Spans) == 0 {
 			continue
 		}
-		if start := c.Spans[0].Start; start <= last[c.StoreOnly] {
-			f.add("offsets", "chunk %d starts at %d, the one before at %d", i, start, last[c.StoreOnly])
+		start := c.Spans[0].Start
+		if start < last[level] {
+			f.add("offsets", "chunk %d starts at %d, the one before at %d", i, start, last[level]-1)
 		}
-		last[c.StoreOnly] = c.Spans[0].Start
+		last[level] = start + 1
 	}
 }
 
