@@ -180,9 +180,32 @@ func (d *decoder) check(f *File, root *node) {
 	if f.Sync.Memory < 1<<20 {
 		d.fail(at("sync", "memory"), "sync.memory", "expected at least 1MiB")
 	}
+	if t := f.Near.Threshold; t != 0 && !(t >= 0.8 && t <= 1) {
+		d.fail(at("near", "threshold"), "near.threshold", "expected 0.8 to 1")
+	}
+	if k := f.Keywords; k != nil {
+		d.checkKeywords(k, root, at("keywords", "top"))
+	}
 	d.checkSync(f, at)
 	d.checkSources(f)
 	d.checkRules(f, root)
+}
+
+// checkKeywords fills the defaults of the block that is there.
+func (d *decoder) checkKeywords(k *Keywords, root *node, top Position) {
+	block := root.get("keywords")
+	switch {
+	case block == nil || block.kind != mapNode || block.get("top") == nil:
+		k.Top = 5
+	case (k.Top < 1 || k.Top > 50) && !d.reported("keywords.top"):
+		d.fail(top, "keywords.top", "expected 1 to 50; without keywords, leave the block out")
+	}
+	if k.Method == "" {
+		k.Method = "tfidf"
+	}
+	if k.Segmenter == "" {
+		k.Segmenter = "none"
+	}
 }
 
 func (d *decoder) reported(path string) bool {

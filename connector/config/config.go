@@ -25,6 +25,9 @@ type File struct {
 	Store string `yaml:"store" doc:"file of vectors that several pipelines share, relative to the configuration; default: none, each pipeline keeps its own alone"`
 	IDs   string `yaml:"ids" enum:"content,position" doc:"what a chunk's id is made of: its content, or its position in the document"`
 	Dedup string `yaml:"dedup" enum:"none,exact,near" doc:"which repeated chunks are left out"`
+	Near  Near   `yaml:"near" doc:"what dedup: near takes for a copy"`
+	// Keywords is nil where none are asked for.
+	Keywords *Keywords `yaml:"keywords" doc:"keywords of each chunk, in its metadata and in an index for kbsync related; default: none"`
 
 	Sources  []SourceConf `yaml:"sources" required:"true" doc:"the sources, at least one"`
 	Rules    []Rule       `yaml:"rules" doc:"which documents are cut how; the first match wins, the built-in rules follow"`
@@ -41,6 +44,19 @@ type File struct {
 	Files []string `yaml:"-"`
 
 	vault *vault
+}
+
+// Near says what a near copy is.
+type Near struct {
+	// Threshold 0 means the engine's default.
+	Threshold float64 `yaml:"threshold" doc:"the share of three-word runs that two chunks must have in common, 0.8 to 1; default: 0.9"`
+}
+
+// Keywords says how the keywords of chunks are found.
+type Keywords struct {
+	Top       int    `yaml:"top" doc:"the most keywords of a chunk, 1 to 50; default: 5"`
+	Method    string `yaml:"method" enum:"tfidf,textrank" doc:"how words are ranked; default: tfidf"`
+	Segmenter string `yaml:"segmenter" enum:"none,jieba-like" doc:"what cuts Chinese into words: none takes statistics, no dictionary; default: none"`
 }
 
 // Kinded is a plugin's kind and its own configuration: the pointer that the plugin's Config made, decoded over its

@@ -38,7 +38,8 @@ type staged struct {
 	title  string
 	pieces []piece
 	spool  *ledger.Spool
-	dups   map[int][]connector.Span // spans that an earlier chunk stands for, by its index
+	dedup  *deduper  // nil: every chunk stays
+	words  *docWords // nil: no keywords are asked for
 	count  int
 	bytes  int
 	tokens int
@@ -318,9 +319,15 @@ func (w *watcher) see(e *connector.Element) {
 // collect gives chunks their ids and keeps them, on disk where they are many.
 func (c *cutter) collect(ctx context.Context, s *staged, w *watcher, chunks iter.Seq2[connector.Chunk, error]) error {
 	docID := connector.DocID(c.p.file.Name, s.job.src.name, s.job.doc.Path)
-	seen := map[[16]byte]int{}  // occurrences by hash
-	first := map[[16]byte]int{} // index by hash, for dedup
+	seen := map[[16]byte]int{} // occurrences by hash
 	keys := map[string]connector.UUID{}
+	var err error
+	if s.dedup, err = newDeduper(c.p.file); err != nil {
+		return err
+	}
+	if s.words, err = c.p.router.words.document(); err != nil {
+		return err
+	}
 	for ch, err := range chunks {
 		if err != nil {
 			return &stageError{stageOf(err, "cut"), err}
@@ -330,15 +337,11 @@ func (c *cutter) collect(ctx context.Context, s *staged, w *watcher, chunks iter
 			pc.LineStart, pc.LineEnd = w.lines.line(pc.Spans[0].Start), w.lines.line(max(pc.Spans[len(pc.Spans)-1].End-1, pc.Spans[0].Start))
 		}
 		short := [16]byte(pc.Hash[:16])
-		if c.p.file.Dedup == "exact" && !pc.StoreOnly {
-			if at, dup := first[short]; dup {
-				if s.dups == nil {
-					s.dups = map[int][]connector.Span{}
-				}
-				s.dups[at] = append(s.dups[at], pc.Spans...)
-				continue
+		if id, dup := s.dedup.repeats(&ch, &pc, s.count); dup {
+			if ch.Key != "" {
+				keys[ch.Key] = id
 			}
-			first[short] = s.count
+			continue
 		}
 		if c.p.file.IDs == "position" {
 			pc.ID = connector.ChunkIDByPosition(c.p.file.Name, docID, s.count)
@@ -356,6 +359,8 @@ func (c *cutter) collect(ctx context.Context, s *staged, w *watcher, chunks iter
 			}
 			pc.Parent = parent
 		}
+		s.dedup.stays(pc.ID)
+		s.words.add(&pc)
 		s.count++
 		s.tokens += pc.Tokens
 		s.bytes += len(pc.Content) + len(pc.Context)
@@ -368,6 +373,9 @@ func (c *cutter) collect(ctx context.Context, s *staged, w *watcher, chunks iter
 	}
 	if s.spool != nil {
 		return c.flush(ctx, s)
+	}
+	for i := range s.pieces { // those of a spooled document are found as they come back
+		s.words.find(&s.pieces[i])
 	}
 	return nil
 }
@@ -394,15 +402,14 @@ func (s *staged) each(ctx context.Context) iter.Seq2[*piece, error] {
 	return func(yield func(*piece, error) bool) {
 		index := 0
 		give := func(pc *piece) bool {
-			if extra := s.dups[index]; extra != nil {
-				pc.Spans = append(append([]connector.Span{}, pc.Spans...), extra...)
-			}
+			s.dedup.standFor(pc, index)
 			index++
 			return yield(pc, nil)
 		}
 		if s.spool == nil {
 			for i := range s.pieces {
-				if !give(&s.pieces[i]) {
+				pc := s.pieces[i]
+				if !give(&pc) {
 					return
 				}
 			}
@@ -412,6 +419,9 @@ func (s *staged) each(ctx context.Context) iter.Seq2[*piece, error] {
 			var pc *piece
 			if err == nil {
 				pc, err = decodePiece(item)
+			}
+			if err == nil {
+				s.words.find(pc)
 			}
 			if err != nil {
 				yield(nil, err)

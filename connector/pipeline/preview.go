@@ -56,6 +56,8 @@ type Explanation struct {
 	Caps      []string `json:"caps,omitempty"`
 	Skip      string   `json:"skip,omitempty"`
 	Degraded  string   `json:"degraded,omitempty"`
+	// LeftOut is how many chunks others stand for, by the configured dedup.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 func (v *Preview) explain(s *staged) *Explanation {
@@ -66,7 +68,7 @@ func (v *Preview) explain(s *staged) *Explanation {
 	}
 	info := v.p.router.parsers[v.p.router.parserOf(s.route, f)].Info()
 	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
-	x.Caps = spelled(s.route.strategy.Info().Caps)
+	x.Caps, x.LeftOut = spelled(s.route.strategy.Info().Caps), s.dedup.leftOut()
 	return x
 }
 

@@ -37,6 +37,7 @@ type piece struct {
 	StoreOnly bool             `json:"o,omitempty"`
 	Metadata  map[string]any   `json:"m,omitempty"`
 	Vector    []float32        `json:"v,omitempty"`
+	Keywords  []string         `json:"-"` // found once the document is cut; nil: none are asked for
 
 	// The group that it is in, and its place there: -1 if it only stands between members. Set once the document is cut.
 	group *group
@@ -168,6 +169,9 @@ func (b *base) record(c *piece, index int, prev, next string) connector.Record {
 	m["parent_id"], m["prev_id"], m["next_id"], m["content_hash"] = parent, prev, next, hash
 	if c.Language != "" {
 		m["language"] = c.Language
+	}
+	if c.Keywords != nil {
+		m[keywordsMetadata] = c.Keywords
 	}
 	return connector.Record{
 		ChunkID: c.ID.String(), DocID: b.docID, Source: b.source, Path: b.path, Content: c.Content, Context: c.Context,

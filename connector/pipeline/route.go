@@ -63,13 +63,15 @@ type router struct {
 	mu      sync.Mutex // guards builtin, which grows with the settings that detection asks for
 	epoch   int64      // changes with anything that could change a fingerprint
 	global  string     // the part of every fingerprint that no rule changes
+	words   *words     // nil: no keywords are asked for
 }
 
 func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
-	if p.file.Dedup == "near" {
-		return nil, UsageErrorf("dedup: near is not in this build: choose none or exact")
-	}
 	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}}
+	var err error
+	if r.words, err = newWords(p.file); err != nil {
+		return nil, err
+	}
 	r.open = func(kind string, params map[string]any) (*route, error) { return p.openBuiltin(ctx, kind, params) }
 	var errs []error
 	infos := []connector.ParserInfo{}
@@ -84,6 +86,7 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		infos = append(infos, parser.Info())
 	}
 	r.global = digest(p.file.Name, p.file.IDs, p.file.Dedup, p.file.FrontMatter, recordVersion)
+	r.global = crossGlobal(r.global, p.file)
 	if p.model.Contextual { // what a group holds decides what vectors its texts have
 		l := limitsOf(&p.model)
 		c, err := p.counter("model")

@@ -61,6 +61,9 @@ func (p *Pipeline) attach(ctx context.Context, l *ledger.Ledger, o *opened) erro
 	if err != nil {
 		return err
 	}
+	if err := l.KeepKeywords(ctx, p.router.words != nil); err != nil {
+		return err
+	}
 	var known bool
 	if o.target, known, err = l.OpenTarget(ctx, p.sink.Target(), o.schema.Generation, marker); err != nil {
 		return err
@@ -71,7 +74,7 @@ func (p *Pipeline) attach(ctx context.Context, l *ledger.Ledger, o *opened) erro
 		return err
 	}
 	if known && !stale {
-		return nil
+		return p.fillKeywords(ctx, o)
 	}
 	if known { // what the ledger says was true of an earlier run: begin anew
 		if err := o.target.Forget(ctx); err != nil {
@@ -84,6 +87,11 @@ func (p *Pipeline) attach(ctx context.Context, l *ledger.Ledger, o *opened) erro
 	}
 	if err := p.rebuildLedger(ctx, l, o); err != nil {
 		return err
+	}
+	if p.router.words != nil {
+		if err := o.target.KeywordsComplete(ctx); err != nil {
+			return err
+		}
 	}
 	return o.stamp.adopt(ctx)
 }
@@ -177,6 +185,9 @@ func (r *rebuilder) flush(ctx context.Context) error {
 			continue // not written by kbsync
 		}
 		a := ledger.Adopted{Chunk: ledger.Chunk{ID: id, Text: numbers[i], Payload: payloadHash(&pt.Record)}}
+		if r.p.router.words != nil {
+			a.Keywords = indexed(&pt.Record)
+		}
 		if r.p.model.Contextual && pt.Vector != nil {
 			a.Chunk.Vector, _ = contextOf(&pt.Record)
 		}

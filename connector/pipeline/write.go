@@ -330,7 +330,7 @@ func (w *writer) finish(ctx context.Context, wins []*window) error {
 			outcomes = append(outcomes, o)
 			continue
 		}
-		o := ledger.Outcome{Doc: d.doc}
+		o := ledger.Outcome{Doc: d.doc, Keywords: w.p.router.words.of(win)}
 		for _, list := range [][]*write{win.writes, win.moves} {
 			for _, x := range list {
 				o.Changed = append(o.Changed, x.chunk(ledger.ChunkLive))
