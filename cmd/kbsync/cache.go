@@ -71,6 +71,9 @@ func newCacheStats(a *app) *cobra.Command {
 				for _, model := range slices.Sorted(maps.Keys(st.Vectors)) {
 					a.printf("%s of %s\n", number(st.Vectors[model], "vector"), model)
 				}
+				for _, model := range slices.Sorted(maps.Keys(st.Answers)) {
+					a.printf("%s of %s\n", number(st.Answers[model], "answer"), model)
+				}
 				return nil
 			}, func(ctx context.Context, s *pipeline.SharedStore) error {
 				st, err := s.Stats(ctx)
@@ -100,7 +103,8 @@ func newCachePrune(a *app) *cobra.Command {
 		Long: `Remove texts that no chunk uses, and their vectors.
 
 With --model, remove the vectors of that model (cache stats lists them) and leave the texts: for a model that is no
-longer used. Chunks in the database keep theirs; what has to be written again is embedded again.
+longer used. Chunks in the database keep theirs; what has to be written again is embedded again. Of a language model
+they are its answers: what has to be cut again is asked for again.
 
 With --shared nobody knows what is in use elsewhere: say what is to go, by the time since the last use (true to a
 day), by the size that the rest may have (what was used longest ago goes first), or by model. Other processes may
@@ -130,7 +134,7 @@ use the store meanwhile.`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.Model, "model", "", "the vectors of the model of this `IDENTITY`")
+	f.StringVar(&opts.Model, "model", "", "the vectors, or the answers, of the model of this `IDENTITY`")
 	f.Var((*ageFlag)(&opts.OlderThan), "older-than", "what was not used for this `TIME`, such as 90d, 12w or 36h (with --shared)")
 	f.Var((*sizeFlag)(&opts.MaxBytes), "max-size", "what was used longest ago, until the rest takes no more than `SIZE`, such as 2GiB (with --shared)")
 	f.BoolVar(&opts.DryRun, "dry-run", false, "count what would go, and remove nothing")

@@ -71,7 +71,9 @@ func (a *app) showPlan(pl *pipeline.Plan) {
 		line := fmt.Sprintf("%-6s  %s: %s", s.Action, s.Source, s.Path)
 		switch s.Action {
 		case pipeline.ActionAdd, pipeline.ActionUpdate, pipeline.ActionMove:
-			line += fmt.Sprintf("  (%s, %s, %d to embed, %d from the store)", number(s.Chunks, "chunk"), number(s.Tokens, "token"), s.Embeddings, s.Cached)
+			if s.Calls == 0 {
+				line += fmt.Sprintf("  (%s, %s, %d to embed, %d from the store)", number(s.Chunks, "chunk"), number(s.Tokens, "token"), s.Embeddings, s.Cached)
+			}
 		case pipeline.ActionDelete:
 			line += fmt.Sprintf("  (%s)", number(s.Chunks, "chunk"))
 		}
@@ -92,6 +94,9 @@ func (a *app) showPlan(pl *pipeline.Plan) {
 	}
 	a.printf("keep %s; %s, %s; %d to embed, %d from the store",
 		number(pl.Keep, "document"), number(pl.Chunks, "chunk"), number(pl.Tokens, "token"), pl.Embeddings, pl.Cached)
+	if pl.Calls > 0 {
+		a.printf("; up to %d calls of the language model, and what comes of them", pl.Calls)
+	}
 	if pl.Price > 0 {
 		a.printf("; about %.4f %s", pl.Price, pl.Currency)
 	}

@@ -24,12 +24,15 @@ const (
 
 // meter counts what a run does. Its methods are called for every document: they only count.
 type meter struct {
-	listed, settled, failed, computed, cached atomic.Int64
+	listed, settled, failed, computed, cached, answered atomic.Int64
 
 	stage atomic.Pointer[string]
 }
 
-var _ pipeline.Progress = (*meter)(nil)
+var (
+	_ pipeline.Progress       = (*meter)(nil)
+	_ pipeline.AnswerProgress = (*meter)(nil)
+)
 
 // Listed counts a document that was seen.
 func (m *meter) Listed(string) { m.listed.Add(1) }
@@ -50,6 +53,9 @@ func (m *meter) Embedded(computed, cached int) {
 	m.computed.Add(int64(computed))
 	m.cached.Add(int64(cached))
 }
+
+// Answered counts answers of a language model.
+func (m *meter) Answered(n int) { m.answered.Add(int64(n)) }
 
 // Stage remembers what the run is at.
 func (m *meter) Stage(name string) { m.stage.Store(&name) }
@@ -114,6 +120,9 @@ func (m *meter) counts() string {
 	s := fmt.Sprintf(" %d/%d documents", m.settled.Load(), m.listed.Load())
 	if n := m.computed.Load(); n > 0 {
 		s += fmt.Sprintf(", %d embedded", n)
+	}
+	if n := m.answered.Load(); n > 0 {
+		s += fmt.Sprintf(", %d answered", n)
 	}
 	if n := m.failed.Load(); n > 0 {
 		s += fmt.Sprintf(", %d failed", n)

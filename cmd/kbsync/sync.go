@@ -125,12 +125,30 @@ func (a *app) summary(r *pipeline.Result) {
 		d.Added, "added", d.Updated, "updated", d.Moved, "moved", d.Deleted, "deleted", d.Unchanged, "unchanged", d.Skipped, "skipped", d.Failed, "failed"))
 	a.printf("chunks      %s\n", counted("none", c.Upserted, "written", c.Repositioned, "repositioned", c.Deleted, "deleted", c.Unchanged, "unchanged"))
 	a.printf("embeddings  %s\n", counted("none needed", e.Computed, "computed", e.Cached, "from the store"))
+	if r.LLM != nil {
+		a.printf("answers     %s\n", asked(r.LLM))
+	}
 	a.printf("read %s in %s\n", size(r.BytesRead), time.Duration(r.ElapsedMS)*time.Millisecond)
 	if d.Skipped > 0 && a.verbose > 0 {
 		for _, s := range r.Skips {
 			a.printf("skipped     %s: %s: %s\n", s.Source, s.Path, s.Error)
 		}
 	}
+}
+
+// asked is what was asked of the language model, in a line.
+func asked(l *pipeline.AskedLLM) string {
+	line := counted("none needed", l.Calls, "asked for", l.Kept, "from the store")
+	if l.Calls > 0 {
+		line += ", " + number(l.Tokens, "token")
+		if l.Cost > 0 {
+			line += fmt.Sprintf(", %.4f %s", l.Cost, l.Currency)
+		}
+	}
+	if l.Waiting > 0 {
+		line += fmt.Sprintf("; %s wait for the next run", number(l.Waiting, "document"))
+	}
+	return line
 }
 
 // counted joins the counts that are not zero, as in "3 added, 1 deleted".

@@ -86,6 +86,7 @@ type StoreStats struct {
 	Contexts  int            `json:"contexts"`     // addresses of vectors in context
 	Unused    int            `json:"unused_texts"` // of texts and contexts
 	Vectors   map[string]int `json:"vectors"`
+	Answers   map[string]int `json:"answers,omitempty"` // of language models, by their identity
 }
 
 // Stats reads the store's totals.
@@ -112,7 +113,11 @@ func (l *Ledger) Stats(ctx context.Context) (s StoreStats, err error) {
 		}
 		s.Vectors[name] = n
 	}
-	return s, wrap(l.path, "stats", rows.Err())
+	if err := rows.Err(); err != nil {
+		return s, wrap(l.path, "stats", err)
+	}
+	s.Answers, err = l.CountAnswers(ctx)
+	return s, err
 }
 
 // What no chunk uses, of texts and contexts; the second one for files of version 1, which are only read.

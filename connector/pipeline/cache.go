@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"unicode/utf8"
 
+	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
 	"github.com/kbsync/kbsync/connector/ledger"
 )
@@ -44,9 +46,13 @@ func (s *Store) Prune(ctx context.Context, dryRun bool) (removed int, err error)
 	return removed, err
 }
 
-// PruneModel removes the vectors of one model, by its identity; the texts stay. With dryRun it only counts.
+// PruneModel removes the vectors of one embedding model, or the answers of one language model, by its identity; the texts stay. With dryRun it
+// only counts.
 func (s *Store) PruneModel(ctx context.Context, identity string, dryRun bool) (removed int, err error) {
 	err = s.alone(ctx, "kbsync cache prune", func(l *ledger.Ledger) (err error) {
+		if removed, err = l.PruneAnswers(ctx, identity, dryRun); removed > 0 || err != nil {
+			return err
+		}
 		if removed, err = l.PruneModel(ctx, identity, dryRun); errors.Is(err, ledger.ErrNoModel) {
 			err = &UsageError{err}
 		}
@@ -87,7 +93,51 @@ func (s *Store) Export(ctx context.Context, w io.Writer) (n int, err error) {
 		}
 		n++
 	}
+	for k, err := range l.Answers(ctx) {
+		if err == nil {
+			err = enc.Encode(answerLine(k))
+		}
+		if err != nil {
+			return n, errors.Join(err, l.Close())
+		}
+		n++
+	}
 	return n, l.Close()
+}
+
+// keptAnswer is an answer of a language model in a line of an exported store. Raw, in base64, stands for a text that JSON cannot hold.
+type keptAnswer struct {
+	Prompt    string `json:"prompt"`
+	Text      string `json:"text,omitempty"`
+	Raw       []byte `json:"raw,omitempty"`
+	Finish    int    `json:"finish"`
+	TokensIn  int    `json:"tokens_in"`
+	TokensOut int    `json:"tokens_out"`
+}
+
+// answerLine is the line of an answer: its hash is that of the request.
+func answerLine(k ledger.KeptAnswer) any {
+	a := keptAnswer{Prompt: k.Key.Prompt, Text: k.Answer.Text, Finish: int(k.Answer.Finish), TokensIn: k.Answer.TokensIn, TokensOut: k.Answer.TokensOut}
+	if !utf8.ValidString(a.Text) {
+		a.Text, a.Raw = "", []byte(a.Text)
+	}
+	return struct {
+		Hash   string     `json:"hash"`
+		Model  string     `json:"model"`
+		Answer keptAnswer `json:"answer"`
+	}{k.Key.Content, k.Key.Model, a}
+}
+
+func (x *importLine) kept() ledger.KeptAnswer {
+	a := x.Answer
+	text := a.Text
+	if a.Raw != nil {
+		text = string(a.Raw)
+	}
+	return ledger.KeptAnswer{
+		Key:    ledger.AnswerKey{Content: x.Hash, Model: x.Model, Prompt: a.Prompt},
+		Answer: connector.LLMAnswer{Text: text, Finish: connector.Finish(a.Finish), TokensIn: a.TokensIn, TokensOut: a.TokensOut},
+	}
 }
 
 // Import reads what Export wrote; name stands for the reader in messages. Lines that are not what Export writes are left out and named in the
@@ -96,15 +146,25 @@ func (s *Store) Import(ctx context.Context, name string, r io.Reader) (report Im
 	err = s.alone(ctx, "kbsync cache import", func(l *ledger.Ledger) error {
 		im := &importer{report: &report, name: name, dims: map[string]int{}, known: l.Dimensions, pending: map[string][]importLine{}}
 		im.take = func(x *importLine) (bool, error) {
-			if x.Text == nil {
+			if x.Text == nil && x.Answer == nil {
 				return false, errors.New("it has no text, as the lines of a shared store: import it with --shared")
 			}
 			return true, nil
 		}
 		im.put = func(ctx context.Context, model string, lines []importLine) error {
-			entries := make([]ledger.Entry, len(lines))
+			var entries []ledger.Entry
+			var answers []ledger.KeptAnswer
 			for i := range lines {
-				entries[i] = ledger.Entry{Hash: lines[i].sum, Text: *lines[i].Text, Vector: lines[i].Vector}
+				if lines[i].Answer != nil {
+					answers = append(answers, lines[i].kept())
+					continue
+				}
+				entries = append(entries, ledger.Entry{Hash: lines[i].sum, Text: *lines[i].Text, Vector: lines[i].Vector})
+			}
+			if len(answers) > 0 {
+				if err := l.AddAnswers(ctx, answers...); err != nil || len(entries) == 0 {
+					return err
+				}
 			}
 			_, err := l.Put(ctx, model, entries)
 			return err

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/vectorstore"
 )
 
@@ -31,6 +32,8 @@ type importLine struct {
 	Text   *string   `json:"text"`
 	Model  string    `json:"model"`
 	Vector []float32 `json:"vector"`
+	// Answer is one of a language model, which has neither text nor vector.
+	Answer *keptAnswer `json:"answer"`
 
 	sum [sha256.Size]byte
 }
@@ -155,6 +158,12 @@ func (x *importLine) check() error {
 	}
 	x.sum = [sha256.Size]byte(b)
 	switch {
+	case x.Answer != nil && (x.Model == "" || x.Answer.Prompt == "" || x.Text != nil || x.Vector != nil):
+		return errors.New("it has an answer, and no model or prompt, or a text or vector too")
+	case x.Answer != nil && (x.Answer.Finish < 0 || x.Answer.Finish > int(connector.FinishRefused)):
+		return errors.New("its answer ended in no way that is known")
+	case x.Answer != nil:
+		return nil
 	case x.Text != nil && *x.Text != "" && sha256.Sum256([]byte(*x.Text)) != x.sum:
 		return errors.New("the hash is not that of the text")
 	case x.Vector == nil && (x.Text == nil || *x.Text == ""):

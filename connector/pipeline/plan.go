@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kbsync/kbsync/connector/ledger"
+	"github.com/kbsync/kbsync/internal/llmcall"
 )
 
 // Action is what a sync would do with a document.
@@ -34,9 +35,12 @@ type Step struct {
 	Chunks  int    `json:"chunks"`
 	Tokens  int    `json:"tokens"`
 	// Embeddings is how many texts would be embedded, Cached how many the store has.
-	Embeddings int    `json:"embeddings"`
-	Cached     int    `json:"cached"`
-	Reason     string `json:"reason,omitempty"`
+	Embeddings int `json:"embeddings"`
+	Cached     int `json:"cached"`
+	// Calls is how many requests to the language model it may take, at most, to cut the document. Where there are any it is not cut: its chunks
+	// and embeddings are not known.
+	Calls  int    `json:"calls,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Plan is what a sync would do. Kept documents are counted, not listed.
@@ -52,6 +56,7 @@ type Plan struct {
 	Tokens     int     `json:"tokens"`
 	Embeddings int     `json:"embeddings"`
 	Cached     int     `json:"cached"`
+	Calls      int     `json:"calls,omitempty"`
 	Price      float64 `json:"price,omitempty"`
 	Currency   string  `json:"currency,omitempty"`
 	// Findings say what the sink would rename, turn into strings, clip or refuse.
@@ -184,7 +189,8 @@ type planner struct {
 
 func (pr *planner) step(ctx context.Context, j job) error {
 	step := Step{Source: j.src.name, Path: j.doc.Path, Version: j.doc.Version, Action: ActionUpdate}
-	s, err := pr.cutter.stage(ctx, j)
+	var missing llmcall.Missing
+	s, err := pr.cutter.stage(llmcall.WithoutAsking(ctx, &missing), j)
 	step.Version = s.job.doc.Version
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -203,6 +209,14 @@ func (pr *planner) step(ctx context.Context, j job) error {
 	case j.old == nil:
 		step.Action = ActionAdd
 		pr.raws[string(s.raw[:])] = len(pr.plan.Steps)
+	}
+	if step.Calls = missing.Calls(); step.Calls > 0 {
+		step.Reason = fmt.Sprintf("needs up to %d calls of the language model: how it is cut is known after them", step.Calls)
+		pr.plan.Steps, pr.plan.Calls = append(pr.plan.Steps, step), pr.plan.Calls+step.Calls
+		if s.spool != nil {
+			return s.spool.Drop(ctx)
+		}
+		return nil
 	}
 	step.Chunks, step.Tokens = s.count, s.tokens
 	err = pr.w.windows(ctx, s, func(win *window) error {

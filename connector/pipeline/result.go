@@ -26,6 +26,8 @@ type Result struct {
 		Computed int `json:"computed"`
 		Cached   int `json:"cached"`
 	} `json:"embeddings"`
+	// LLM is what was asked of the language model; nil where none is configured.
+	LLM       *AskedLLM  `json:"llm,omitempty"`
 	BytesRead int64      `json:"bytes_read"`
 	ElapsedMS int64      `json:"elapsed_ms"`
 	Errors    []ErrorRow `json:"errors"`

@@ -32,6 +32,7 @@ type SyncOptions struct {
 func (p *Pipeline) Sync(ctx context.Context, opts SyncOptions) (Result, error) {
 	start := time.Now()
 	t := &tally{progress: p.opts.Progress}
+	p.beginLLM(t)
 	err := p.locked(ctx, opts.Command, "kbsync sync", func(l *ledger.Ledger) error {
 		if err := p.noteEmbedder(ctx, l); err != nil {
 			return err
@@ -41,6 +42,7 @@ func (p *Pipeline) Sync(ctx context.Context, opts SyncOptions) (Result, error) {
 			return err
 		}
 		err = p.sync(ctx, l, opts, t, id)
+		p.countLLM(t)
 		r := t.result()
 		r.ElapsedMS = time.Since(start).Milliseconds()
 		b, jerr := json.Marshal(r)
@@ -81,6 +83,8 @@ func (p *Pipeline) locked(ctx context.Context, command, fallback string, fn func
 		p.shared.close()
 		p.shared = nil
 	}()
+	p.llm.answers.use(l)
+	defer p.llm.answers.use(nil)
 	return fn(l)
 }
 
@@ -117,6 +121,9 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 	if err != nil {
 		return err
 	}
+	if f.waits != nil { // what a document that waits is replaced by is not there yet, so nothing is removed
+		return errors.Join(p.retry(ctx, "flush the sink", func() error { return o.coll.Flush(ctx) }), f.waits)
+	}
 	s := &sweeper{p: p, w: w, l: l, allow: opts.AllowDelete}
 	p.opts.Progress.Stage("removing what vanished")
 	guard, err := s.sweep(ctx, listings)
@@ -152,6 +159,7 @@ type flow struct {
 	memory *budget
 
 	sources []*openSource
+	waits   error // why documents wait for the next run; nil: none does
 }
 
 // budget bounds the bytes of documents that are in the works.
@@ -315,7 +323,13 @@ func (b *batcher) take(ctx context.Context, res cutResult) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if fatal(res.err) {
+		var run *runError
+		switch {
+		case errors.As(res.err, &run) && run.waits: // said once; the document is looked at again next time
+			f.waits = run
+			f.w.tally.do(func(r *Result) { r.LLM.Waiting++ })
+			return nil
+		case fatal(res.err):
 			return res.err
 		}
 		if errors.As(res.err, new(*sourceError)) {
@@ -343,9 +357,9 @@ func (b *batcher) take(ctx context.Context, res cutResult) error {
 	})
 }
 
-// fatal says whether a document's error is really one of the run: no space left for a spool.
+// fatal says whether a document's error is really one of the run: no space left for a spool, or a language model that takes nothing.
 func fatal(err error) bool {
-	return connector.ClassOf(err) == connector.ClassFull
+	return errors.As(err, new(*runError)) || connector.ClassOf(err) == connector.ClassFull
 }
 
 func (b *batcher) flush(ctx context.Context) error {

@@ -133,6 +133,12 @@ func (b *budget) settle(h holding, a connector.LLMAnswer, err error) {
 	b.freed = make(chan struct{})
 }
 
+func (b *budget) renew() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent = spending{}
+}
+
 func (b *budget) usage() Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -210,10 +210,28 @@ func (c *Caller) find(ctx context.Context, key Key, r connector.LLMRequest) (con
 		c.count()
 		return a, nil
 	}
+	if m := without(ctx); m != nil {
+		m.add(key)
+		return connector.LLMAnswer{Finish: connector.FinishRefused}, nil
+	}
 	if a, err = c.ask(ctx, r); err != nil {
 		return connector.LLMAnswer{}, c.fail(ctx, err)
 	}
 	return a, c.keep(ctx, key, a)
+}
+
+// Probe sends a request, within the budget, whatever is kept, and keeps nothing: to find out whether the service takes any.
+func (c *Caller) Probe(ctx context.Context, r connector.LLMRequest) error {
+	_, err := c.ask(ctx, r)
+	return err
+}
+
+// NewRun begins another run: nothing is used of the budget. No request may be under way.
+func (c *Caller) NewRun() {
+	c.mu.Lock()
+	c.kept = 0
+	c.mu.Unlock()
+	c.budget.renew()
 }
 
 func (c *Caller) fail(ctx context.Context, err error) error {

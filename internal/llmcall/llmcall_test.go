@@ -205,3 +205,49 @@ func TestPaidOnce(t *testing.T) {
 		t.Errorf("%v, %d answers kept", err, store.Len())
 	}
 }
+
+// TestWithoutAsking: what is kept is given, the rest is counted and not sent, and a refusal that nobody gave is not kept.
+func TestWithoutAsking(t *testing.T) {
+	d := &llmtest.Double{Says: says("said ")}
+	store := &Memory{}
+	c := open(t, d, Options{Store: store})
+	if _, err := c.Complete(t.Context(), request("kept")); err != nil {
+		t.Fatal(err)
+	}
+	var m Missing
+	ctx := WithoutAsking(t.Context(), &m)
+	for _, user := range []string{"kept", "a", "b", "a"} {
+		a, err := c.Complete(ctx, request(user))
+		if want := map[bool]connector.Finish{true: connector.FinishStop, false: connector.FinishRefused}[user == "kept"]; err != nil || a.Finish != want {
+			t.Errorf("%s: %+v, %v", user, a, err)
+		}
+	}
+	if m.Calls() != 4 || len(d.Asked()) != 1 || store.Len() != 1 {
+		t.Errorf("%d calls missing, %d sent, %d kept", m.Calls(), len(d.Asked()), store.Len())
+	}
+	if a, err := c.Complete(t.Context(), request("a")); err != nil || a.Text != "said a" {
+		t.Errorf("asked in earnest: %+v, %v", a, err)
+	}
+}
+
+// TestNewRun: each run has the whole budget; a probe counts, and is neither looked up nor kept.
+func TestNewRun(t *testing.T) {
+	d := &llmtest.Double{Is: connector.LLMModel{Provider: "p", Name: "n", Version: "1", Budget: connector.LLMBudget{Calls: 2}}, Says: says("")}
+	store := &Memory{}
+	c := open(t, d, Options{Store: store})
+	for run := range 3 {
+		c.NewRun()
+		if _, err := c.Complete(t.Context(), request(string(rune('a'+run)))); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Probe(t.Context(), request("a")); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Probe(t.Context(), request("a")); !errors.As(err, new(*BudgetError)) {
+			t.Errorf("run %d: %v", run, err)
+		}
+		if u := c.Usage(); u.Calls != 2 || u.Kept != 0 || store.Len() != run+1 {
+			t.Errorf("run %d: %+v, %d kept", run, u, store.Len())
+		}
+	}
+}

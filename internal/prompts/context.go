@@ -34,7 +34,7 @@ func Context(ctx context.Context, llm connector.LLM, document, chunk Passage, ma
 		}}}},
 		Check: func(a *answer) error {
 			a.Context = line(a.Context)
-			return language("$.context", chunk.Text, a.Context)
+			return sound("$.context", contextSystem, chunk.Text, a.Context)
 		},
 	})
 	return got.Context, err
@@ -69,7 +69,10 @@ func Title(ctx context.Context, llm connector.LLM, p Passage, maxTokens int) (Ti
 		}},
 		Check: func(a *TitleSummary) error {
 			a.Title, a.Summary = line(a.Title), line(a.Summary)
-			return language("$", p.Text, a.Title+" "+a.Summary)
+			if a.Title == "" || a.Summary == "" {
+				return &llmjson.FaultError{Path: "$", What: "the title or the summary is empty"}
+			}
+			return sound("$", titleSystem, p.Text, a.Title+" "+a.Summary) // a title may be a name in another script
 		},
 	})
 }

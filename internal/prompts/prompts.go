@@ -88,5 +88,41 @@ func han(text string) float64 {
 	return float64(letters) / float64(all)
 }
 
-// line makes one line of a text.
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+// line makes one line of a text, without control characters and without what stands for bytes that were no text.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// mostEchoed is how many bytes of an instruction may stand in an answer.
+const mostEchoed = 40
+
+// echo refuses an answer that says what was asked in place of what the passage says.
+func echo(path, system, passage, answer string) error {
+	for _, part := range append(strings.Split(system, "\n"), "----- begin ", "----- end ") {
+		said := line(part)
+		if fence := strings.HasPrefix(said, "-----"); !fence && len(said) < mostEchoed || strings.Contains(passage, said) {
+			continue
+		}
+		if strings.Contains(answer, said) {
+			return &llmjson.FaultError{Path: path, What: "the answer repeats the request instead of what the passage says"}
+		}
+	}
+	return nil
+}
+
+// sound holds what was written about a passage against the passage.
+func sound(path, system, passage, answer string) error {
+	if answer == "" {
+		return &llmjson.FaultError{Path: path, What: "the answer is empty"}
+	}
+	if err := echo(path, system, passage, answer); err != nil {
+		return err
+	}
+	return language(path, passage, answer)
+}

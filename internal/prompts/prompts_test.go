@@ -33,6 +33,11 @@ func TestPropositions(t *testing.T) {
 		"runaway":    {"It is 7.", []string{`{"propositions":["` + strings.Repeat("a", 1900) + `"]}`}, nil, "ten times", 2},
 		"nothing":    {english, []string{""}, nil, "empty", 2},
 		"blank":      {" —— \n 。", []string{"never"}, nil, "", 0},
+		"echo":       {english, []string{`{"propositions":["Split compound sentences. Keep the wording","2. Take descriptions of a name apart into statements of their own."]}`}, nil, "repeats the request", 2},
+		"fence":      {english, []string{`{"propositions":["----- begin passage 0123 -----", "Ada wrote."]}`, `{"propositions":["Ada wrote."]}`}, []string{"Ada wrote."}, "", 2},
+		"hostile":    {english, []string{"{\"propositions\":[\"Ada\\u0000 wrote\\u001b[0m \xff\xfe it.\",\"\\u0000\"]}"}, []string{"Ada wrote[0m it."}, "", 1},
+		"1 MB":       {english, []string{`{"propositions":["` + strings.Repeat("long ", 200000) + `"]}`}, nil, "characters", 2},
+		"only NUL":   {english, []string{`{"propositions":["\u0000"]}`}, nil, "empty", 2},
 	} {
 		d := llmtest.Texts(c.says...)
 		got, err := Propositions(t.Context(), d, Passage{Title: "T", Section: "A > B", Text: c.passage}, 500)

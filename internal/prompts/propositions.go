@@ -44,7 +44,7 @@ func Propositions(ctx context.Context, llm connector.LLM, p Passage, maxTokens i
 			if utf8.RuneCountInString(all) > most {
 				return &llmjson.FaultError{Path: "$.propositions", What: "the propositions are more than ten times as long as the passage"}
 			}
-			return language("$.propositions", p.Text, all)
+			return sound("$.propositions", propositionsSystem, p.Text, all)
 		},
 	})
 	return got.Propositions, err
