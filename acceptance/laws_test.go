@@ -30,6 +30,7 @@ var variants = map[string][]string{
 	"code":      {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
 	"table":     {"{}", "{ mode: markdown, max_tokens: 60 }", "{ mode: html, max_tokens: 120 }", "{ mode: json, max_chars: 300 }", "{ mode: rows, max_tokens: 30 }"},
 	"whole":     {"{}"},
+	"layout":    {"{}", "{ max_tokens: 48, multipage: false }", "{ max_chars: 150, overlap: 30, new_after: 100, combine_under: 20% }"},
 	"latex":     {"{}", "{ max_tokens: 48 }", "{ max_chars: 150 }"},
 	"dialogue":  {"{}", "{ max_tokens: 48 }", "{ max_chars: 150, overlap_turns: 1 }"},
 	"api":       {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},

@@ -25,6 +25,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/latex"
 	"github.com/kbsync/kbsync/parsers/markdown"
+	"github.com/kbsync/kbsync/parsers/notebook"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/sinks/chroma"
 	"github.com/kbsync/kbsync/sinks/milvus"
@@ -68,6 +69,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			jsondoc.Plugin(),
 			jsondoc.LinesPlugin(),
 			code.Plugin(),
+			notebook.Plugin(),
 			latex.Plugin(),
 			dialogue.Plugin(),
 			apidoc.Plugin(),
@@ -82,6 +84,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			strategies.Code(),
 			strategies.Table(),
 			strategies.Whole(),
+			strategies.Layout(),
 			strategies.Latex(),
 			strategies.Dialogue(),
 			strategies.API(),

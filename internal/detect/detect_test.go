@@ -35,6 +35,7 @@ func TestDetect(t *testing.T) {
 		{"a.xml", "", "<?xml version='1.0'?>\n<html xmlns='x'>", "html", "html", "text/html", ""},
 		{"a.xml", "", "<?xml version='1.0'?>\n<a/>", "text", "recursive", "text/xml", ""},
 		{"a.csv", "", "a,b", "csv", "table", "text/csv", ""},
+		{"a.ipynb", "", "{\n \"cells\": []", "notebook", "markdown", "application/x-ipynb+json", ""},
 		{"a.tab", "", "a\tb", "csv", "table", "text/tab-separated-values", ""},
 		{"a.json", "", "{\n\"a\": 1}", "json", "table", "application/json", ""},
 		{"a.json", "", "{\"a\": 1}\n{\"a\": 2}\n", "jsonl", "table", "application/jsonl", ""},

@@ -20,6 +20,7 @@ const (
 	kindTSV       = "tsv"
 	kindJSON      = "json"
 	kindJSONL     = "jsonl"
+	kindNotebook  = "notebook"
 	kindCode      = "code"
 )
 
@@ -46,6 +47,7 @@ var presets = map[string]presetOf{
 	kindTSV:       {mediaType: "text/tab-separated-values", parser: "csv", strategy: "table"},
 	kindJSON:      {mediaType: "application/json", parser: "json", strategy: "table", tree: true},
 	kindJSONL:     {mediaType: "application/jsonl", parser: "jsonl", strategy: "table"},
+	kindNotebook:  {mediaType: "application/x-ipynb+json", parser: "notebook", strategy: "markdown"},
 	kindCode:      {mediaType: "text/plain", parser: "code", strategy: "code", tree: true},
 }
 
@@ -67,14 +69,14 @@ var kindByExtension = map[string]string{
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
 	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
-	".json": kindJSON, ".geojson": kindJSON, ".ipynb": kindJSON, ".har": kindJSON, ".webmanifest": kindJSON,
+	".json": kindJSON, ".geojson": kindJSON, ".ipynb": kindNotebook, ".har": kindJSON, ".webmanifest": kindJSON,
 	".jsonl": kindJSONL, ".ndjson": kindJSONL, ".ldjson": kindJSONL,
 }
 
 // kindByLanguage are the languages of go-enry that are no source code here.
 var kindByLanguage = map[string]string{
 	"Markdown": kindMarkdown, "RMarkdown": kindMarkdown, "MDX": kindMarkdown, "HTML": kindHTML, "CSV": kindCSV, "TSV": kindTSV,
-	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindJSON, "TeX": kindLaTeX, "BibTeX": kindText, "XML": kindXML, "SVG": kindXML,
+	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindNotebook, "TeX": kindLaTeX, "BibTeX": kindText, "XML": kindXML, "SVG": kindXML,
 	"XML Property List": kindXML, "WebVTT": kindCues, "SubRip Text": kindCues, "Text": kindText, "Diff": kindText, "Roff": kindText, "Roff Manpage": kindText,
 	"GraphQL": kindAPI, "Protocol Buffer": kindAPI, "OpenAPI Specification v2": kindAPI, "OpenAPI Specification v3": kindAPI,
 }
@@ -91,7 +93,7 @@ var codeLike = map[string]bool{
 var kindByMediaType = map[string]string{
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
-	"application/x-jsonlines": kindJSONL, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
 }
 
