@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/sentences"
@@ -161,7 +162,7 @@ func (k *cutter) text(lo, hi int) {
 // children adds the parts of a container, each with the text up to the next.
 func (k *cutter) children(children []connector.Element, lo, hi, depth int) {
 	first := min(max(children[0].Span.Start-k.w.base, lo), hi)
-	if own := k.w.text[lo:first]; first > lo && strings.ContainsRune(strings.TrimSpace(own), '\n') || len(own) > 64 {
+	if own := k.w.text[lo:first]; first > lo && strings.ContainsRune(strings.TrimSpace(own), '\n') || len(own) > 64 || inlineAtom(&children[0]) && hasWord(own) {
 		k.range_(nil, lo, first, depth)
 		lo = first
 	}
@@ -170,12 +171,23 @@ func (k *cutter) children(children []connector.Element, lo, hi, depth int) {
 		if i+1 < len(children) {
 			end = min(max(children[i+1].Span.Start-k.w.base, lo), hi)
 		}
+		if own := min(children[i].Span.End-k.w.base, end); inlineAtom(&children[i]) && own > lo && hasWord(k.w.text[own:end]) {
+			k.range_(&children[i], lo, own, depth) // the words behind it are no part of it
+			k.range_(nil, own, end, depth)
+			lo = end
+		}
 		if end > lo {
 			k.range_(&children[i], lo, end, depth)
 		}
 		lo = end
 	}
 }
+
+// inlineAtom tells an atom within a text, as a citation is.
+func inlineAtom(el *connector.Element) bool { return isAtom(el) && el.Table == nil }
+
+// hasWord tells text from the mark of an item.
+func hasWord(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
 
 // range_ adds one child's range, cut if it does not fit.
 func (k *cutter) range_(el *connector.Element, lo, hi, depth int) {
