@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"iter"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/ledger"
 )
@@ -29,9 +27,11 @@ type group struct {
 	texts    []string
 	tokens   int
 	bytes    int
+	late     *lateGroup // nil: of a contextual model
 }
 
-func newGroup(members []*piece) *group {
+// newGroup is a group of a contextual model, or one that is read for late chunking if how is set.
+func newGroup(members []*piece, how *lateReading) *group {
 	g := &group{}
 	h := sha256.New()
 	_, _ = h.Write([]byte("kbsync group 1\n"))
@@ -40,6 +40,10 @@ func newGroup(members []*piece) *group {
 		g.contents = append(g.contents, ledger.Hash(pc.Hash))
 		g.texts = append(g.texts, pc.embedText())
 		g.tokens, g.bytes = g.tokens+pc.Tokens, g.bytes+pc.size()
+	}
+	if how != nil {
+		g.late = newLateGroup(members, how)
+		g.late.address(h)
 	}
 	h.Sum(g.digest[:0])
 	return g
@@ -70,15 +74,16 @@ const longestRun = 4 * windowSize
 // group's length before it alone.
 type grouper struct {
 	limits  groupLimits
-	run     []*piece // that are not yielded yet
-	members []int    // those of them that a vector is wanted of
+	late    *lateReading // nil: of a contextual model, all pieces are members
+	run     []*piece     // that are not yielded yet
+	members []int        // those of them that a vector is wanted of
 	sum     groupLimits
 }
 
 // grouped yields the pieces with their groups and places. At most a group of them is held.
-func grouped(pieces iter.Seq2[*piece, error], limits groupLimits) iter.Seq2[*piece, error] {
+func grouped(pieces iter.Seq2[*piece, error], limits groupLimits, late *lateReading) iter.Seq2[*piece, error] {
 	return func(yield func(*piece, error) bool) {
-		g := &grouper{limits: limits}
+		g := &grouper{limits: limits, late: late}
 		for pc, err := range pieces {
 			if err != nil {
 				yield(nil, err)
@@ -103,7 +108,7 @@ func (l groupLimits) over(limits groupLimits, times int) bool {
 
 // add takes a piece, and yields a group that cannot take it.
 func (g *grouper) add(pc *piece, yield func(*piece, error) bool) bool {
-	single := pc.StoreOnly || pc.Vector != nil
+	single := pc.StoreOnly || pc.Vector != nil || g.late != nil && !pc.Late
 	switch {
 	case single && len(g.members) == 0:
 		return yield(pc, nil)
@@ -152,7 +157,7 @@ func (g *grouper) flush(n int, yield func(*piece, error) bool) bool {
 	for i := range members {
 		members[i] = g.run[g.members[i]]
 	}
-	made := newGroup(members)
+	made := newGroup(members, g.late)
 	for _, pc := range g.run[:end] {
 		pc.group, pc.place = made, -1 // also what stands between: a group is not torn apart
 	}
@@ -174,15 +179,18 @@ func (g *grouper) flush(n int, yield func(*piece, error) bool) bool {
 	return true
 }
 
-// inContext gives a write the address of its vector, and its record the key that tells it.
-func (x *write) inContext(pc *piece) {
+// inContext gives a write the address of its vector, and its record the key that tells it. Beside a contextual model only chunks that are
+// read together (late) have the key.
+func (x *write) inContext(pc *piece, contextual bool) {
 	address := ""
 	if pc.group != nil && pc.place >= 0 {
 		x.want.group, x.want.place, x.want.hash = pc.group, pc.place, pc.group.address(pc.place)
 		x.vector = x.want.hash
 		address = hex.EncodeToString(x.vector[:])
 	}
-	x.record.Metadata[contextKey] = address
+	if delete(x.record.Metadata, contextKey); contextual || address != "" { // nobody else's key
+		x.record.Metadata[contextKey] = address
+	}
 }
 
 // contextOf is the address that a record of a contextual model tells; ok is false where it tells none.
@@ -216,33 +224,31 @@ func callsFor(wants []*want) []*groupCall {
 	return calls
 }
 
-// toEmbed counts the texts that are embedded where some lack their vectors: of a contextual model whole groups.
+// toEmbed counts the texts that are embedded where some lack their vectors: whole groups of those that are in one.
 func (w *writer) toEmbed(missing []*want) (n, tokens int) {
-	if w.p.model.Contextual {
-		for _, c := range callsFor(missing) {
-			n, tokens = n+len(c.texts), tokens+c.tokens
-		}
-		return n, tokens
-	}
+	var together []*want
 	for _, x := range missing {
-		tokens += x.tokens
+		if x.group != nil {
+			together = append(together, x)
+			continue
+		}
+		n, tokens = n+1, tokens+x.tokens
 	}
-	return len(missing), tokens
-}
-
-// embedGroups embeds whole groups, several at a time.
-func (w *writer) embedGroups(ctx context.Context, wants []*want) error {
-	g, more := errgroup.WithContext(ctx)
-	g.SetLimit(w.p.concurrency())
-	for _, call := range callsFor(wants) {
-		g.Go(func() error { return w.embedGroup(ctx, more, call) })
+	for _, c := range callsFor(together) {
+		n, tokens = n+len(c.texts), tokens+c.tokens
 	}
-	return g.Wait()
+	return n, tokens
 }
 
 // embedGroup asks for a group's vectors and stores all of them. If one text is refused there is no such group: its document fails.
 func (w *writer) embedGroup(ctx, more context.Context, call *groupCall) error {
-	got, err := w.ask(ctx, more, call.texts, call.tokens)
+	var got [][]float32
+	var err error
+	if call.late != nil {
+		got, err = w.readLate(ctx, more, call.late)
+	} else {
+		got, err = w.ask(ctx, more, call.texts, call.tokens)
+	}
 	var be *connector.BatchError
 	switch {
 	case err == nil:

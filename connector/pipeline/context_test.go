@@ -33,7 +33,7 @@ func groupsOf(t *testing.T, pieces []*piece, limits groupLimits) (digests []ledg
 	t.Helper()
 	at, place := 0, 0
 	var last *group
-	for pc, err := range grouped(sequence(pieces), limits) {
+	for pc, err := range grouped(sequence(pieces), limits, nil) {
 		if err != nil || pc.Content != pieces[at].Content {
 			t.Fatalf("piece %d is %q, want %q (%v)", at, pc.Content, pieces[at].Content, err)
 		}
@@ -137,14 +137,14 @@ func TestAddresses(t *testing.T) {
 		for _, text := range texts {
 			members = append(members, pieceOf(text, 1))
 		}
-		g := newGroup(members)
+		g := newGroup(members, nil)
 		for i := range texts {
 			name := fmt.Sprintf("%q at %d", texts, i)
 			if other, twice := seen[g.address(i)]; twice {
 				t.Errorf("%s has the address of %s", name, other)
 			}
 			seen[g.address(i)] = name
-			if g.address(i) == sha256.Sum256([]byte(texts[i])) || g.address(i) != newGroup(members).address(i) {
+			if g.address(i) == sha256.Sum256([]byte(texts[i])) || g.address(i) != newGroup(members, nil).address(i) {
 				t.Errorf("%s: the address is that of the text, or changes", name)
 			}
 		}

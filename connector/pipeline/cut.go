@@ -77,7 +77,7 @@ type cutter struct {
 func (c *cutter) stage(ctx context.Context, j job) (*staged, error) {
 	if d := c.p.file.Sync.DocumentTimeout; d > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("took longer than sync.document_timeout (%s)", d))
+		ctx, cancel = withClock(ctx, d, fmt.Errorf("took longer than sync.document_timeout (%s)", d))
 		defer cancel()
 	}
 	for tries := 0; ; tries++ {

@@ -33,10 +33,8 @@ type want struct {
 	place   int
 }
 
-// vectors makes texts known to the store and gives them their vectors: from the store where it has them, else from the
-// embedder. Every vector is stored as soon as it arrives. What the embedder refuses is noted in err
-// of the text; the error returned ends the run.
-func (w *writer) vectors(ctx context.Context, wants []*want) error {
+// supply is vectors for texts that no other goroutine is at.
+func (w *writer) supply(ctx context.Context, wants []*want) error {
 	found, err := w.lookup(ctx, wants)
 	if err != nil {
 		return err
@@ -131,26 +129,33 @@ func (w *writer) keep(ctx context.Context, made []*want) error {
 
 // embedAll embeds in requests within the model's limits, several at a time.
 func (w *writer) embedAll(ctx context.Context, wants []*want) error {
-	if w.p.model.Contextual {
-		return w.embedGroups(ctx, wants)
+	var alone, together []*want
+	for _, x := range wants {
+		if x.group != nil {
+			together = append(together, x)
+		} else {
+			alone = append(alone, x)
+		}
 	}
 	g, more := errgroup.WithContext(ctx)
 	g.SetLimit(w.p.concurrency())
-	for _, batch := range w.requests(wants) {
+	for _, batch := range requests(&w.p.model, alone, w.p.concurrency()) {
 		g.Go(func() error { return w.embed(ctx, more, batch) })
+	}
+	for _, call := range callsFor(together) {
+		g.Go(func() error { return w.embedGroup(ctx, more, call) })
 	}
 	return g.Wait()
 }
 
-// requests groups texts by the model's limits of items, tokens and bytes.
-func (w *writer) requests(wants []*want) [][]*want {
-	m := w.p.model
+// requests groups texts by the model's limits of items, tokens and bytes, in as many as there may be at a time.
+func requests(m *connector.Model, wants []*want, atATime int) [][]*want {
 	maxItems := m.MaxItems
 	if maxItems <= 0 {
 		maxItems = defaultEmbedItems
 	}
 	// A local model is kept busy on every core.
-	if share := (len(wants) + w.p.concurrency() - 1) / w.p.concurrency(); share < maxItems && share > 16 {
+	if share := (len(wants) + atATime - 1) / atATime; share < maxItems && share > 16 {
 		maxItems = share
 	}
 	var out [][]*want
@@ -173,16 +178,8 @@ func (w *writer) requests(wants []*want) [][]*want {
 // ask sends one request, as often as it takes. Nothing is sent any more once more has ended, because another request failed for good; but
 // what was sent is paid for, and its answer is waited for as long as ctx lives.
 func (w *writer) ask(ctx, more context.Context, texts []string, tokens int) (got [][]float32, err error) {
-	err = w.p.retry(more, "embed with "+w.p.model.Provider, func() error {
-		if more.Err() != nil {
-			return context.Cause(more)
-		}
-		if err := w.pace.begin(more, tokens); err != nil {
-			return err
-		}
-		var err error
+	err = w.send(more, tokens, func() (err error) {
 		got, err = w.p.embedder.Embed(ctx, texts)
-		w.pace.end(err)
 		return err
 	})
 	if err == nil || errors.As(err, new(*connector.BatchError)) {
@@ -192,6 +189,21 @@ func (w *writer) ask(ctx, more context.Context, texts []string, tokens int) (got
 		}
 	}
 	return got, err
+}
+
+// send sends a request of so many tokens within the limits over time, as often as it takes, but for more.
+func (w *writer) send(more context.Context, tokens int, request func() error) error {
+	return w.p.retry(more, "embed with "+w.p.model.Provider, func() error {
+		if more.Err() != nil {
+			return context.Cause(more)
+		}
+		if err := w.pace.begin(more, tokens); err != nil {
+			return err
+		}
+		err := request()
+		w.pace.end(err)
+		return err
+	})
 }
 
 // proof is what a run knows of its embedder.
@@ -216,6 +228,8 @@ func (w *writer) blame(ctx, more context.Context) error {
 	switch {
 	case w.proof.took.Load():
 		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx) // no verdict
 	case refusedText(err):
 		m := &w.p.model
 		err = UsageErrorf("the embedder %s refuses every request, one of a single word too, so no document was blamed: check the keys of "+

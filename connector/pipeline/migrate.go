@@ -239,7 +239,7 @@ func (m *mover) vectors(ctx context.Context, items []item) error {
 	hashes := make([]ledger.Hash, len(items))
 	for i := range items {
 		hashes[i] = textHash(items[i].point.EmbedText)
-		if address, ok := contextOf(&items[i].point.Record); ok && m.p.model.Contextual {
+		if address, ok := contextOf(&items[i].point.Record); ok {
 			hashes[i] = address
 		}
 	}

@@ -155,7 +155,10 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	pl := &Plan{Pipeline: p.file.Name, Target: p.sink.Target().String(), Generation: o.schema.Generation, Rebuild: o.rebuild, Epoch: p.router.epoch, Steps: []Step{}}
 	t := &tally{progress: p.opts.Progress}
 	w := &writer{p: p, l: l, t: o.target, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model}
-	pr := &planner{p: p, w: w, plan: pl, cutter: &cutter{p: p, tokens: tokens, ledger: l}, raws: map[string]int{}, found: findings{mapping: w.caps.Mapping}}
+	vectors := &planVectors{w: w, tokens: tokens}
+	vectors.take()
+	defer p.vectors.serve(vectors)()
+	pr := &planner{p: p, w: w, plan: pl, vectors: vectors, cutter: &cutter{p: p, tokens: tokens, ledger: l}, raws: map[string]int{}, found: findings{mapping: w.caps.Mapping}}
 	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain, own: p.ownFiles()}
 	f := &flow{p: p, w: w}
 	listings, err := f.listAll(ctx, ls, func(j job) error { return pr.step(ctx, j) })
@@ -185,6 +188,7 @@ type planner struct {
 	found       findings
 	raws        map[string]int // content of added documents, for moves: index of the step
 	embedTokens int
+	vectors     *planVectors
 }
 
 func (pr *planner) step(ctx context.Context, j job) error {
@@ -192,6 +196,7 @@ func (pr *planner) step(ctx context.Context, j job) error {
 	var missing llmcall.Missing
 	s, err := pr.cutter.stage(llmcall.WithoutAsking(ctx, &missing), j)
 	step.Version = s.job.doc.Version
+	lacking, lackingTokens, cached := pr.vectors.take()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -219,10 +224,14 @@ func (pr *planner) step(ctx context.Context, j job) error {
 		return nil
 	}
 	step.Chunks, step.Tokens = s.count, s.tokens
+	step.Embeddings, step.Cached, pr.embedTokens = len(lacking), cached, pr.embedTokens+lackingTokens
+	if len(lacking) > 0 {
+		step.Reason = fmt.Sprintf("its chunks are estimated: %d texts that decide where it is cut have no vectors yet, and a plan embeds nothing", len(lacking))
+	}
 	err = pr.w.windows(ctx, s, func(win *window) error {
 		var set wantSet
 		for _, x := range win.writes {
-			if reason := pr.found.add(&x.record); reason != "" && step.Reason == "" {
+			if reason := pr.found.add(&x.record); reason != "" && step.Action != ActionFail {
 				step.Action, step.Reason = ActionFail, reason
 			}
 			set.add(x.want)
@@ -236,7 +245,7 @@ func (pr *planner) step(ctx context.Context, j job) error {
 		var missing []*want
 		for i, x := range set.list {
 			switch {
-			case err != nil || x.plain || x.vector != nil:
+			case err != nil || x.plain || x.vector != nil || lacking[x.hash]:
 			case found[i].Vector != nil || elsewhere[x.hash]:
 				step.Cached++
 			default:

@@ -35,6 +35,7 @@ type piece struct {
 	LineStart int              `json:"a"`
 	LineEnd   int              `json:"b"`
 	StoreOnly bool             `json:"o,omitempty"`
+	Late      bool             `json:"w,omitempty"`
 	Metadata  map[string]any   `json:"m,omitempty"`
 	Vector    []float32        `json:"v,omitempty"`
 	Keywords  []string         `json:"-"` // found once the document is cut; nil: none are asked for
@@ -56,7 +57,7 @@ func newPiece(ch *connector.Chunk, tokens connector.Counter) piece {
 	c := piece{
 		Content: ch.Text, Context: ch.Context, Spans: ch.Spans, CtxSpans: ch.ContextSpans, Hash: sum[:],
 		Chars: utf8.RuneCountInString(ch.Text), Headings: ch.Headings, Page: ch.Page, Language: ch.Language,
-		StoreOnly: ch.StoreOnly, Metadata: ch.Metadata, Vector: ch.Vector,
+		StoreOnly: ch.StoreOnly, Late: ch.Late, Metadata: ch.Metadata, Vector: ch.Vector,
 	}
 	if ch.Tokens > 0 && ch.TokenUnit == tokens.Name() {
 		c.Tokens = ch.Tokens

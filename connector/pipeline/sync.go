@@ -114,6 +114,7 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 	}
 	w := &writer{p: p, l: l, t: o.target, coll: o.coll, caps: p.sink.Capabilities(), tally: t, identity: o.schema.Model, run: run, stamp: o.stamp,
 		pace: newPace(p.model, p.concurrency())}
+	defer p.vectors.serve(&syncVectors{w: w, tokens: tokens})()
 	f := &flow{p: p, w: w, cutter: &cutter{p: p, tokens: tokens, ledger: l}, memory: newBudget(p.file.Sync.Memory)}
 	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain, own: p.ownFiles()}
 	p.opts.Progress.Stage("syncing")
@@ -357,7 +358,7 @@ func (b *batcher) take(ctx context.Context, res cutResult) error {
 	})
 }
 
-// fatal says whether a document's error is really one of the run: no space left for a spool, or a language model that takes nothing.
+// fatal says whether a document's error is really one of the run: no space left for a spool, or a model that takes nothing.
 func fatal(err error) bool {
 	return errors.As(err, new(*runError)) || connector.ClassOf(err) == connector.ClassFull
 }

@@ -167,10 +167,10 @@ func (r *rebuilder) flush(ctx context.Context) error {
 		if len(pt.Vector) != r.o.schema.Dimensions || checkVector(pt.Vector, r.o.schema.Dimensions) != nil {
 			continue
 		}
-		if !r.p.model.Contextual {
-			entries[i].Vector = pt.Vector
-		} else if address, ok := contextOf(&pt.Record); ok {
+		if address, ok := contextOf(&pt.Record); ok {
 			entries = append(entries, ledger.Entry{Hash: address, Vector: pt.Vector}) //nolint:makezero // behind the texts
+		} else if !r.p.model.Contextual {
+			entries[i].Vector = pt.Vector
 		}
 	}
 	numbers, err := r.l.Put(ctx, r.o.schema.Model, entries)
@@ -188,7 +188,7 @@ func (r *rebuilder) flush(ctx context.Context) error {
 		if r.p.router.words != nil {
 			a.Keywords = indexed(&pt.Record)
 		}
-		if r.p.model.Contextual && pt.Vector != nil {
+		if pt.Vector != nil {
 			a.Chunk.Vector, _ = contextOf(&pt.Record)
 		}
 		if a.Doc, a.New, err = r.doc(ctx, pt); err != nil {

@@ -32,6 +32,8 @@ type writer struct {
 	stamp    *stamp
 	pace     *pace // of the embedder
 	proof    proof
+	flights  flights
+	alone    sync.Once // said that late chunks are embedded alone
 }
 
 // docWrite is one document being written, over one or more windows.
@@ -134,11 +136,7 @@ func (w *writer) windows(ctx context.Context, s *staged, yield func(*window) err
 		w.compare(win, pending, index, prev, next)
 		prev, index, inWindow = pending.ID.String(), index+1, inWindow+1
 	}
-	pieces := s.each(ctx)
-	if w.p.model.Contextual {
-		pieces = grouped(pieces, limitsOf(&w.p.model))
-	}
-	for pc, err := range pieces {
+	for pc, err := range w.gathered(s.each(ctx)) {
 		if err != nil {
 			return err
 		}
@@ -165,9 +163,7 @@ func (w *writer) compare(win *window, pc *piece, index int, prev, next string) {
 	d := win.d
 	x := &write{record: d.s.base.record(pc, index, prev, next), id: pc.ID, index: index, noVec: pc.StoreOnly}
 	x.want = &want{hash: [32]byte(pc.Hash), content: [32]byte(pc.Hash), text: pc.embedText(), tokens: pc.Tokens, vector: pc.Vector, plain: pc.StoreOnly}
-	if w.p.model.Contextual {
-		x.inContext(pc)
-	}
+	x.inContext(pc, w.p.model.Contextual)
 	x.payload = payloadHash(&x.record)
 	old := d.existing[pc.ID]
 	if old != nil {
