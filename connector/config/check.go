@@ -246,8 +246,8 @@ func (d *decoder) checkRules(f *File, root *node) {
 		if n.kind != mapNode {
 			continue // its fault is reported
 		}
-		if n.get("strategy") == nil && n.get("metadata") == nil {
-			d.fail(n.pos, path, "the rule does nothing; expected strategy or metadata")
+		if n.get("strategy") == nil && n.get("preset") == nil && n.get("metadata") == nil {
+			d.fail(n.pos, path, "the rule does nothing; expected strategy, preset or metadata")
 		}
 		match := n.get("match")
 		if match == nil {

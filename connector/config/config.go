@@ -80,6 +80,8 @@ type Rule struct {
 	// Strategy is nil where the rule adds metadata alone; the built-in rules then choose.
 	Strategy *Kinded        `yaml:"strategy" kinds:"strategy" doc:"how they are cut; default: as the built-in rules say"`
 	Metadata map[string]any `yaml:"metadata" doc:"what is added to their chunks' metadata"`
+	// Preset is expanded into Strategy; what stands beside it in the strategy wins.
+	Preset string `yaml:"preset" enum:"faq,policy,api_docs,source_code,spreadsheet,paper,blog,legal" doc:"a strategy with settings that suit a kind of document; a strategy beside it changes settings"`
 	// Name identifies the rule for people: rules[0] (kbsync.yaml:9).
 	Name string `yaml:"-"`
 }

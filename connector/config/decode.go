@@ -65,6 +65,9 @@ func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
 	case sourceType:
 		d.source(n, v.Addr().Interface().(*SourceConf), path)
 		return
+	case ruleType:
+		d.rule(n, v, path)
+		return
 	}
 	if v.CanAddr() && v.Kind() != reflect.Pointer {
 		switch u := v.Addr().Interface().(type) {
