@@ -12,6 +12,8 @@ import (
 type Double struct {
 	// Is the model; its empty names are filled.
 	Is connector.LLMModel
+	// Forgets what was asked: for long tests.
+	Forgets bool
 	// Says may be called concurrently.
 	Says func(ctx context.Context, r connector.LLMRequest) (connector.LLMAnswer, error)
 
@@ -51,7 +53,9 @@ func (d *Double) Complete(ctx context.Context, r connector.LLMRequest) (connecto
 		return connector.LLMAnswer{}, err
 	}
 	d.mu.Lock()
-	d.asked = append(d.asked, r)
+	if !d.Forgets {
+		d.asked = append(d.asked, r)
+	}
 	d.mu.Unlock()
 	if r.MaxTokens < 1 {
 		return connector.LLMAnswer{}, connector.Errorf(connector.ClassInvalid, "double: an answer of %d tokens", r.MaxTokens)
