@@ -24,6 +24,8 @@ type extra struct {
 	text  string // ends in a line end
 	spans []connector.Span
 	room  map[*crumb][]int // what remains below it and a breadcrumb
+	most  int              // while it is written: the bytes it may have
+	over  bool             // it would have more
 }
 
 // maxNesting bounds the recursion into lists in lists; what is deeper is cut as text.

@@ -47,7 +47,7 @@ func Code() connector.StrategyPlugin {
 
 // Info describes the strategy.
 func (s *codeStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "code", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "code", Version: 2, Caps: s.b.caps}
 }
 
 // Chunks cuts one file.
@@ -111,6 +111,7 @@ const maxScopes = 48
 // pack makes chunks of regions in order, as many in each as fit. sc is the declaration around them, whose header stands
 // in the first region.
 func (k *coder) pack(regions []region, sc *scope) {
+	regions = k.expand(regions)
 	restart := k.restarts(regions)
 	i := 0
 	for i < len(regions) && !k.w.f.done {
@@ -126,11 +127,11 @@ func (k *coder) pack(regions []region, sc *scope) {
 		for j < len(regions) && !restart[j] && k.fits(r.lo, regions[j].hi, x) {
 			j++
 		}
+		var owner *connector.Element
 		if in != sc { // the declaration's own header is here
-			k.addDraft(regions[i:j], in, x, []*connector.Element{sc.el})
-		} else {
-			k.add(regions[i:j], in, x)
+			owner = sc.el
 		}
+		k.add(regions[i:j], in, x, owner)
 		i = j
 	}
 }
@@ -151,20 +152,52 @@ func (k *coder) context(sc *scope, lo, hi int) (x *extra, ok bool) {
 	return nil, k.fits(lo, hi, nil)
 }
 
-// add makes a chunk of regions.
-func (k *coder) add(regions []region, sc *scope, x *extra) {
+// add makes a chunk of regions. owner is the declaration whose header they start with; nil where they start with none.
+func (k *coder) add(regions []region, sc *scope, x *extra, owner *connector.Element) {
 	var syms []*connector.Element
-	for i := range regions {
-		if regions[i].el != nil {
-			syms = append(syms, regions[i].el)
-		}
+	if owner != nil {
+		syms = append(syms, owner)
 	}
-	k.addDraft(regions, sc, x, syms)
-}
-
-func (k *coder) addDraft(regions []region, sc *scope, x *extra, syms []*connector.Element) {
+	within := owner
+	if within == nil && sc != nil {
+		within = sc.el
+	}
+	for i := range regions {
+		el := regions[i].el
+		if el == nil || within != nil && isFunction(within) && el.Symbol.Kind == "variable" { // a local one
+			continue
+		}
+		syms = append(syms, el)
+	}
 	first, last := &regions[0], &regions[len(regions)-1]
 	k.w.f.out.add(k.w, draft{lo: first.lo, hi: last.hi, extra: x, first: first.top, last: last.top + 1, scope: sc, syms: syms})
+}
+
+// expand replaces statements that do not fit by their parts, so that these are packed with their neighbours, the header of a function among them.
+func (k *coder) expand(regions []region) []region {
+	out := make([]region, 0, len(regions))
+	for i := range regions {
+		r := &regions[i]
+		if r.el == nil || !isStatement(r.el) || len(r.el.Children) == 0 || k.fits(r.lo, r.hi, nil) {
+			out = append(out, *r)
+			continue
+		}
+		if parts := k.members(r); len(parts) > 1 || len(parts) == 1 && parts[0].el != nil {
+			out = append(out, k.expand(parts)...)
+		} else {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+func isFunction(el *connector.Element) bool {
+	return el.Symbol.Kind == "function" || el.Symbol.Kind == "method"
+}
+
+// isStatement tells what declares nothing.
+func isStatement(el *connector.Element) bool {
+	return el.Symbol.Kind == "statement" && el.Symbol.Name == ""
 }
 
 // divide cuts a region that does not fit.
@@ -173,7 +206,7 @@ func (k *coder) divide(r *region, sc *scope) {
 		k.w.pack(k.w.parts(r.top, r.top+1, nil), nil, -1)
 		return
 	}
-	if r.el == nil {
+	if r.el == nil || isStatement(r.el) {
 		k.lines(r, sc.of(r.lo), nil)
 		return
 	}

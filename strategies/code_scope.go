@@ -2,6 +2,8 @@ package strategies
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -36,8 +38,30 @@ func (s *scope) of(lo int) *scope {
 // contextShare is the part of a cap that the declarations around code may take, one in so many.
 const contextShare = 3
 
-// contexts are what may stand above a chunk inside s: the headers of all declarations around it with their doc comments,
-// with the first lines of these, the headers alone, the innermost header alone.
+// How much of a declaration a context shows, from the least to the most.
+const (
+	showNothing = iota
+	showName    // its name
+	showBare    // the line with its name, up to the name
+	showHeader  // its header: the signature, the bases
+	docLine     // and the first line of its doc comment
+	fullDoc     // and all of it
+)
+
+// scopeView is what a context shows of the declarations around code: of the innermost one, of the type around that, and of those further out.
+type scopeView struct{ own, owner, outer int }
+
+// scopeViews are what may stand above a chunk, the richest first. The doc comment of what is cut is worth more than those around it, and the names of
+// all that is around it more than any of their words.
+func scopeViews() []scopeView {
+	return []scopeView{
+		{fullDoc, fullDoc, fullDoc}, {fullDoc, docLine, docLine}, {fullDoc, showHeader, showHeader}, {docLine, docLine, showHeader},
+		{docLine, showHeader, showHeader}, {showHeader, showHeader, showHeader}, {showHeader, showHeader, showBare}, {showHeader, showBare, showBare}, {showHeader, showBare, showNothing},
+		{showBare, showBare, showNothing}, {showName, showName, showNothing}, {showNothing, showName, showNothing}, {showName, showNothing, showNothing},
+	}
+}
+
+// contexts are what may stand above a chunk inside s, from the richest to the leanest.
 func (s *scope) contexts(k *coder) []*extra {
 	if s == nil {
 		return nil
@@ -47,39 +71,56 @@ func (s *scope) contexts(k *coder) []*extra {
 	}
 	s.made = true
 	limit := k.w.f.b.share(contextShare)
-	add := func(x *extra) {
-		if n := len(s.ctx); x != nil && x.text != "" && (n == 0 || s.ctx[n-1].text != x.text) && k.w.f.b.within(x.text, limit) {
+	owner := s.owner()
+	for _, v := range scopeViews() {
+		x := &extra{most: contextBytes * limit[0]}
+		s.write(x, k, s, owner, v)
+		if n := len(s.ctx); !x.over && x.text != "" && (n == 0 || s.ctx[n-1].text != x.text) && k.w.f.b.within(x.text, limit) {
 			s.ctx = append(s.ctx, x)
 		}
 	}
-	for detail := fullDoc; detail >= noDoc; detail-- {
-		x := &extra{}
-		s.write(x, k, detail)
-		add(x)
-	}
-	x := &extra{}
-	s.writeOwn(x, k, noDoc)
-	add(x)
-	if len(s.ctx) == 0 && x.text != "" {
-		first, _, _ := strings.Cut(x.text, "\n")
-		add(&extra{text: k.w.f.b.shorten(first, "", ellipsis+"\n", limit), spans: x.spans[:1]})
+	if len(s.ctx) == 0 {
+		x := &extra{most: contextBytes * limit[0]}
+		s.writeOwn(x, k, showBare)
+		if first, _, _ := strings.Cut(x.text, "\n"); first != "" {
+			s.ctx = append(s.ctx, &extra{text: k.w.f.b.shorten(first, "", ellipsis+"\n", limit), spans: x.spans[:1]})
+		}
 	}
 	return s.ctx
 }
 
-// How much of a doc comment a context holds.
-const (
-	noDoc = iota
-	docLine
-	fullDoc
-)
+// contextBytes bounds the work on a context that is too long anyhow: the bytes that one unit of its limit may have.
+const contextBytes = 16
 
-// write adds the declarations from the outermost to s.
-func (s *scope) write(x *extra, k *coder, detail int) {
-	if s.parent != nil {
-		s.parent.write(x, k, detail)
+// owner is the declaration with members around s, or s itself if it is one; nil if there is none.
+func (s *scope) owner() *scope {
+	for ; s != nil; s = s.parent {
+		switch s.el.Symbol.Kind {
+		case "class", "struct", "interface", "trait", "impl", "enum", "module", "namespace":
+			return s
+		}
 	}
-	s.writeOwn(x, k, detail)
+	return nil
+}
+
+// write adds the declarations from the outermost to s, each as v says.
+func (s *scope) write(x *extra, k *coder, own, owner *scope, v scopeView) {
+	detail := v.outer
+	switch s {
+	case owner:
+		detail = v.owner
+		if own == owner && v.owner < v.own && v.owner != showNothing {
+			detail = v.own
+		}
+	case own:
+		detail = v.own
+	}
+	if s.parent != nil && !x.over {
+		s.parent.write(x, k, own, owner, v)
+	}
+	if detail != showNothing {
+		s.writeOwn(x, k, detail)
+	}
 }
 
 // writeOwn adds header and doc comment in the order of the text.
@@ -89,33 +130,87 @@ func (s *scope) writeOwn(x *extra, k *coder, detail int) {
 		lo := s.lo
 		head = connector.Span{Start: k.w.base + lo, End: k.w.base + lineEnd(k.w.text, skipBlank(k.w.text, lo, len(k.w.text)), len(k.w.text))}
 	}
-	if detail != noDoc && doc.Len() > 0 && doc.Start < head.Start {
+	if detail < showHeader {
+		x.slice(k, s.named(k, head, detail), detail)
+		return
+	}
+	if detail > showHeader && doc.Len() > 0 && doc.Start < head.Start {
 		x.slice(k, doc, detail)
 		doc = connector.Span{}
 	}
-	x.slice(k, head, fullDoc)
-	if detail != noDoc && doc.Len() > 0 && doc.Start >= head.End {
+	x.slice(k, head, showHeader)
+	if detail > showHeader && doc.Len() > 0 && doc.Start >= head.End {
 		x.slice(k, doc, detail)
 	}
 }
 
-// slice adds a stretch of the text with its indentation and a line end.
+// nameReach is how far into a header its name is looked for, in bytes.
+const nameReach = 4 << 10
+
+// named is the name in a header, or the start of its line up to it; the first line where there is no name.
+func (s *scope) named(k *coder, head connector.Span, detail int) connector.Span {
+	lo, hi := head.Start-k.w.base, head.End-k.w.base
+	if lo < 0 || hi > len(k.w.text) || lo >= hi {
+		return connector.Span{}
+	}
+	text := k.w.text[lo:min(hi, lo+nameReach)]
+	at := wordIndex(text, s.el.Symbol.Name)
+	if at < 0 {
+		from := skipBlank(k.w.text, lo, hi)
+		return connector.Span{Start: head.Start, End: k.w.base + lineEnd(k.w.text, from, hi)}
+	}
+	out := connector.Span{Start: head.Start + at, End: head.Start + at + len(s.el.Symbol.Name)}
+	if detail == showBare {
+		out.Start = head.Start + strings.LastIndexByte(text[:at], '\n') + 1
+	}
+	return out
+}
+
+// wordIndex is where word first stands in text and is no part of a longer word; -1 if nowhere.
+func wordIndex(text, word string) int {
+	if word == "" {
+		return -1
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !inWord(before) && !inWord(after) {
+			return at
+		}
+		at += len(word)
+	}
+}
+
+func inWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// slice adds a stretch of the text with its indentation and a line end. Names stand alone.
 func (x *extra) slice(k *coder, span connector.Span, detail int) {
 	text := k.w.text
 	lo, hi := span.Start-k.w.base, span.End-k.w.base
-	if lo < 0 || hi > len(text) || lo >= hi {
+	if lo < 0 || hi > len(text) || lo >= hi || x.over {
 		return
 	}
-	for lo > 0 && (text[lo-1] == ' ' || text[lo-1] == '\t') {
+	for from := lo; detail != showName && lo > 0 && (x.most == 0 || from-lo < x.most) && (text[lo-1] == ' ' || text[lo-1] == '\t'); {
 		lo--
 	}
 	if n := len(x.spans); n > 0 { // declarations on one line
 		lo = max(lo, x.spans[n-1].End-k.w.base)
 	}
-	lo, hi = trimSpan(text, min(lo, hi), hi)
 	if detail == docLine {
+		if x.most > 0 {
+			hi = min(hi, lo+x.most)
+		}
 		hi = docLineEnd(text, lo, hi)
 	}
+	if x.over = x.most > 0 && hi-lo+len(x.text) > x.most; x.over {
+		return
+	}
+	lo, hi = trimSpan(text, min(lo, hi), hi)
 	if lo == hi {
 		return
 	}
@@ -144,59 +239,4 @@ func (w *window) sameScope(p, d *draft) bool {
 		s = s.parent
 	}
 	return s == p.scope || !speaks(w.text[d.lo:d.hi])
-}
-
-// path is the chain of names down to s.
-func (s *scope) path() []string {
-	if s == nil {
-		return nil
-	}
-	if len(s.el.Symbol.Path) > 0 {
-		return s.el.Symbol.Path
-	}
-	up := s.parent.path()
-	return append(up[:len(up):len(up)], s.el.Symbol.Name)
-}
-
-// describeSymbols sets headings and metadata of a chunk of code: the one symbol in it, or the declaration around several
-// and their names.
-func describeSymbols(d *draft, c *connector.Chunk) {
-	if d.scope == nil && len(d.syms) == 0 {
-		return
-	}
-	path, kind := d.scope.path(), ""
-	if d.scope != nil {
-		kind = d.scope.el.Symbol.Kind
-	}
-	var names []any
-	var only *connector.Element
-	for _, el := range d.syms {
-		if el.Symbol.Name == "" || only == el {
-			continue
-		}
-		only = el
-		names = append(names, el.Symbol.Name)
-	}
-	if len(names) == 1 {
-		kind = only.Symbol.Kind
-		if path = only.Symbol.Path; len(path) == 0 {
-			path = []string{only.Symbol.Name}
-		}
-	} else if len(names) == 0 && len(d.syms) > 0 && d.scope == nil {
-		kind = d.syms[0].Symbol.Kind
-	}
-	c.Headings = path
-	meta := map[string]any{}
-	if len(path) > 0 {
-		meta["symbol"] = strings.Join(path, ".")
-	}
-	if kind != "" {
-		meta["symbol_kind"] = kind
-	}
-	if len(names) > 1 {
-		meta["symbols"] = names
-	}
-	if len(meta) > 0 {
-		c.Metadata = meta
-	}
 }

@@ -59,6 +59,8 @@ func (t *tree) declaration(i int, path []string, depth int) (decl, bool) {
 		if isType(d.symbol.Kind) {
 			callMethods(d.children)
 		}
+	case r.members && depth < maxNesting && t.rules.decl[t.nodes[body].kind].kind != "":
+		d.children = t.direct(i, body, d.symbol.Path, depth+1)
 	case r.members && depth < maxNesting:
 		d.children = t.sequence(body, d.symbol.Path, depth+1, before...)
 		if isType(r.kind) {
@@ -68,6 +70,18 @@ func (t *tree) declaration(i int, path []string, depth int) (decl, bool) {
 		d.children = t.parts(body, d.symbol.Path, depth+1)
 	}
 	return d, true
+}
+
+// direct makes the declarations of the children of i from body on, where no block is around them.
+func (t *tree) direct(i, body int, path []string, depth int) []decl {
+	s := &sequence{t: t, path: path, depth: depth}
+	for c := range t.children(i) {
+		if n := &t.nodes[c]; c >= body && n.named && n.start < n.end {
+			s.add(c)
+		}
+	}
+	s.flush()
+	return s.items
 }
 
 // wrapped is the declaration inside the wrapper i, or -1.
@@ -82,7 +96,13 @@ func (t *tree) wrapped(i int) int {
 
 func (t *tree) body(i int, r rule) int {
 	for _, p := range r.body {
-		if b := t.find(i, p); b >= 0 && t.nodes[b].start < t.nodes[b].end {
+		b := t.find(i, p)
+		for c := b; c >= 0 && c < t.nodes[i].next && !t.nodes[b].named; c = t.nodes[c].next {
+			if n := &t.nodes[c]; n.named && n.field == p { // the role is that of a brace too
+				b = c
+			}
+		}
+		if b >= 0 && t.nodes[b].start < t.nodes[b].end {
 			return b
 		}
 	}
@@ -126,25 +146,8 @@ func (t *tree) brokenBefore(i, body int) bool {
 
 func isComment(kind string) bool { return strings.Contains(kind, "comment") || kind == "haddock" }
 
-// isType says that functions among the members of such a declaration are methods.
-func isType(kind string) bool {
-	switch kind {
-	case "class", "struct", "interface", "trait", "impl", "enum":
-		return true
-	}
-	return false
-}
-
 // callable says that a declaration without a body is all header: a prototype, a method of an interface.
 func callable(kind string) bool { return kind == "function" || kind == "method" }
-
-func callMethods(members []decl) {
-	for i := range members {
-		if members[i].symbol.Kind == "function" {
-			members[i].symbol.Kind = "method"
-		}
-	}
-}
 
 // divide tells the header of a declaration from its body, a node that may be -1; the body is then what follows the first line.
 func (t *tree) divide(start, end, body int) (header, rest connector.Span) {

@@ -14,6 +14,24 @@ type decl struct {
 	language   string // where it is not the file's
 }
 
+// isType says that functions among the members of such a declaration are methods.
+func isType(kind string) bool {
+	switch kind {
+	case "class", "struct", "interface", "trait", "impl", "enum":
+		return true
+	}
+	return false
+}
+
+// callMethods makes methods of the functions among the members of a type.
+func callMethods(members []decl) {
+	for i := range members {
+		if members[i].symbol.Kind == "function" {
+			members[i].symbol.Kind = "method"
+		}
+	}
+}
+
 // largeText is the size in bytes from which a body or statement is given parts, so that it can be cut between them.
 const largeText = 1 << 10
 

@@ -103,10 +103,27 @@ func block(text string, list []line, lowest int, path []string, depth int) decl 
 			Body:   connector.Span{Start: split, End: end},
 		}
 	}
-	if end-start >= largeText && depth < maxIndentDepth && head+1 < len(list) {
-		d.children = blocks(text, list[head+1:], d.symbol.Path, depth+1)
+	if end-start >= largeText || d.symbol.Kind != "statement" && d.symbol.Kind != "function" {
+		if inner := innerLines(list, head); len(inner) > 0 && depth < maxIndentDepth {
+			d.children = blocks(text, inner, d.symbol.Path, depth+1)
+		}
+	}
+	if isType(d.symbol.Kind) {
+		callMethods(d.children)
 	}
 	return d
+}
+
+// innerLines are the lines of a block after its head, without those at its end that are no deeper: they close it.
+func innerLines(list []line, head int) []line {
+	inner := list[head+1:]
+	for len(inner) > 0 && inner[len(inner)-1].indent <= list[head].indent {
+		inner = inner[:len(inner)-1]
+	}
+	if len(inner) == 0 { // nothing is deeper
+		inner = list[head+1:]
+	}
+	return inner
 }
 
 // headLine is the first line that is no comment or attribute, or the first of all.
@@ -131,6 +148,9 @@ func declares(s string) (kind, name string) {
 		case "func", "function", "fn", "def", "sub", "proc", "fun", "defn", "defun", "defp", "procedure", "subroutine":
 			kind = "function"
 		case "class", "actor", "object":
+			if words[i+1] == "func" || words[i+1] == "var" || words[i+1] == "let" { // of a type, in Swift
+				continue
+			}
 			kind = "class"
 		case "struct", "record":
 			kind = "struct"
