@@ -51,6 +51,7 @@ type Explanation struct {
 	Parser    string   `json:"parser,omitempty"`
 	Backend   string   `json:"backend,omitempty"`
 	Rule      string   `json:"rule,omitempty"`
+	Preset    string   `json:"preset,omitempty"`
 	Strategy  string   `json:"strategy,omitempty"`
 	Config    any      `json:"config,omitempty"`
 	Caps      []string `json:"caps,omitempty"`
@@ -58,6 +59,10 @@ type Explanation struct {
 	Degraded  string   `json:"degraded,omitempty"`
 	// LeftOut is how many chunks others stand for, by the configured dedup.
 	LeftOut int `json:"left_out,omitempty"`
+	// Measures are filled by [Preview.Measure].
+	Measures *Measures `json:"measures,omitempty"`
+
+	route *route
 }
 
 func (v *Preview) explain(s *staged) *Explanation {
@@ -68,6 +73,9 @@ func (v *Preview) explain(s *staged) *Explanation {
 	}
 	info := v.p.router.parsers[v.p.router.parserOf(s.route, f)].Info()
 	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
+	if x.route = s.route; x.route.ruleIndex >= 0 {
+		x.Preset = v.p.file.Rules[x.route.ruleIndex].Preset
+	}
 	x.Caps, x.LeftOut = spelled(s.route.strategy.Info().Caps), s.dedup.leftOut()
 	return x
 }
