@@ -93,7 +93,7 @@ func (k *cutter) cut(el *connector.Element, lo, hi int) {
 	first := len(k.parts)
 	switch {
 	case el.Kind == connector.KindCode:
-		k.code(lo, hi)
+		k.code(el, lo, hi)
 	case len(el.Children) > 0:
 		k.children(el.Children, lo, hi, 0)
 	case el.Kind == connector.KindHTML, el.Kind == connector.KindMath:
@@ -205,60 +205,21 @@ func (k *cutter) range_(el *connector.Element, lo, hi, depth int) {
 		before := k.extra
 		k.table(el, lo, hi)
 		k.extra = before
-	case len(el.Children) > 0 && depth < maxNesting:
-		k.children(el.Children, lo, hi, depth+1)
 	case el.Kind == connector.KindCode:
 		before := k.extra
 		if k.fits(lo, hi, nil) {
 			k.add(lo, hi)
 		} else {
-			k.code(lo, hi)
+			k.code(el, lo, hi)
 		}
 		k.extra = before
+	case len(el.Children) > 0 && depth < maxNesting:
+		k.children(el.Children, lo, hi, depth+1)
 	default:
 		k.text(lo, hi)
 	}
 	if el != nil && isAtom(el) {
 		k.markCuts(k.parts[first:])
-	}
-}
-
-// code adds lines of a fence, each group of them to be opened again by the fence's first line.
-func (k *cutter) code(lo, hi int) {
-	first := len(k.parts)
-	open, fence := fenceLine(k.w.text[lo:hi])
-	var again *extra
-	if fence {
-		again = k.newExtra(open+"\n", connector.Span{Start: k.w.base + lo, End: k.w.base + lo + len(open)})
-	}
-	room := k.extraRoom(again)
-	pieces := k.w.m.splitLines(lo, hi, room)
-	if n := len(pieces); fence && n > 1 {
-		k.joinClosing(pieces, room)
-	}
-	for _, p := range pieces {
-		part := k.add(p.Start, p.End)
-		part.cutLo, part.cutHi = p.forcedLo, p.forcedHi
-	}
-	for i := first; i < len(k.parts); i++ {
-		if i > first {
-			k.parts[i].extra = again
-		}
-	}
-	k.parts[first].fresh = true
-	k.freshHeading(first)
-}
-
-// joinClosing moves the line before the closing fence to it, lest that line of marks be a chunk of its own.
-func (k *cutter) joinClosing(pieces []linePiece, room []int) {
-	last, prev := &pieces[len(pieces)-1], &pieces[len(pieces)-2]
-	if t := strings.TrimSpace(k.w.text[last.Start:last.End]); strings.Trim(t, "`~") != "" {
-		return
-	}
-	at := strings.LastIndexByte(strings.TrimRight(k.w.text[prev.Start:prev.End], "\r\n"), '\n')
-	if at >= 0 && !prev.forcedLo && !prev.forcedHi && k.fits(prev.Start+at+1, last.End, room) {
-		prev.End = prev.Start + at + 1
-		last.Start = prev.End
 	}
 }
 
@@ -269,17 +230,6 @@ func (k *cutter) freshHeading(i int) {
 		i--
 		k.parts[i].fresh = true
 	}
-}
-
-// fenceLine is the first line of a code block if it opens a fence.
-func fenceLine(text string) (line string, ok bool) {
-	line = text
-	if i := strings.IndexAny(text, "\r\n"); i >= 0 {
-		line = text[:i]
-	}
-	line = strings.TrimRight(line, " \t")
-	t := strings.TrimLeft(line, " ")
-	return line, strings.HasPrefix(t, "```") || strings.HasPrefix(t, "~~~")
 }
 
 // newExtra makes the text to repeat, or nil if it would take more than half of a cap.

@@ -20,22 +20,24 @@ type builder struct {
 	src    []byte
 	tables int
 	langs  map[string]string
+	fences map[int][]contentLine
 }
 
-// elements are the blocks of text in order, front matter first. They tile it.
-func (p *Parser) elements(text string) ([]connector.Element, error) {
+// elements are the blocks of text in order, front matter first. They tile it. fences are the lines of the fences that may be divided, by
+// where their elements start.
+func (p *Parser) elements(text string) (all []connector.Element, fences map[int][]contentLine, err error) {
 	var els []connector.Element
 	front, size := cutFrontMatter(text)
 	if size > 0 {
 		els = append(els, connector.Element{Kind: connector.KindFrontMatter, Text: text[:size], Span: connector.Span{End: size}, Atom: true, Front: front})
 	}
 	if size == len(text) {
-		return els, nil
+		return els, nil, nil
 	}
-	b := &builder{p: p, text: text, src: []byte(text), langs: map[string]string{}}
+	b := &builder{p: p, text: text, src: []byte(text), langs: map[string]string{}, fences: map[int][]contentLine{}}
 	doc, err := p.tree(b.src[size:])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// The tree's positions count from the end of the front matter.
 	b.text, b.src = text[size:], b.src[size:]
@@ -44,10 +46,18 @@ func (p *Parser) elements(text string) ([]connector.Element, error) {
 		blocks = []connector.Element{{Kind: connector.KindText, Text: b.text, Span: connector.Span{End: len(b.text)}}}
 	}
 	if size == 0 {
-		return blocks, nil
+		return blocks, b.fences, nil
 	}
 	shift(blocks, size)
-	return append(els, blocks...), nil
+	moved := make(map[int][]contentLine, len(b.fences))
+	for start, lines := range b.fences {
+		for i := range lines {
+			lines[i].lo += size
+			lines[i].hi += size
+		}
+		moved[start+size] = lines
+	}
+	return append(els, blocks...), moved, nil
 }
 
 func shift(els []connector.Element, by int) {
@@ -104,6 +114,7 @@ func (b *builder) element(n ast.Node, span connector.Span, depth int) connector.
 		el.Kind, el.Level, el.Title = connector.KindHeading, n.Level, b.title(n)
 	case *ast.FencedCodeBlock:
 		el.Kind, el.Atom, el.Language = connector.KindCode, true, b.language(n)
+		b.noteFence(n, &el)
 	case *ast.CodeBlock:
 		el.Kind, el.Atom = connector.KindCode, true
 	case *ast.Blockquote:

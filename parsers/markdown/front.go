@@ -15,13 +15,17 @@ const maxFront = 256 << 10
 
 var frontKey = regexp.MustCompile(`^(#.*|[\pL\pN_"'][\pL\pN_ ."'/-]*\s*[:=].*|\[.*\]|[-{].*)?$`)
 
-// cutFrontMatter finds front matter at the start of text: YAML between "---" lines (or "---" and "..."), TOML between
-// "+++" lines. size is its length with the blank lines after it, 0 if there is none; front is nil if it does not
-// parse. Text between two thematic breaks is no front matter: its first line must look like a key.
+// cutFrontMatter finds front matter at the start of text: YAML between "---" lines (or "---" and "..."), TOML between "+++" lines,
+// JSON between ";;;" lines (Middleman), any of the three between "---" lines of which the first names it ("---toml", as gray-matter
+// writes it), and a JSON object that more text follows (Hugo). size is its length with the blank lines after it, 0 if there is
+// none; front is nil if it does not parse. Text between two thematic breaks is no front matter: its first line must look like a key.
 func cutFrontMatter(text string) (front map[string]any, size int) {
+	if strings.HasPrefix(text, "{") {
+		return cutObject(text)
+	}
 	fence, rest, _ := strings.Cut(text, "\n")
-	fence = strings.TrimRight(fence, " \t")
-	if fence != "---" && fence != "+++" {
+	fence, decode := frontFence(strings.TrimRight(fence, " \t"))
+	if decode == nil {
 		return nil, 0
 	}
 	first := len(text) - len(rest)
@@ -35,12 +39,7 @@ func cutFrontMatter(text string) (front map[string]any, size int) {
 			if !looksLike && pos > first {
 				return nil, 0
 			}
-			if fence == "+++" {
-				front = decodeTOML(text[first:pos])
-			} else {
-				front = decodeYAML(text[first:pos])
-			}
-			return front, skipBlank(text, end)
+			return decode(text[first:pos]), skipBlank(text, end)
 		}
 		if !looksLike && trimmed != "" {
 			if !frontKey.MatchString(trimmed) {

@@ -5,6 +5,11 @@
 //
 // max_tree_size bounds the documents for which a tree is built.
 //
+// # Code
+//
+// A fence of at least 256 bytes has the declarations of its code as Children, by the [Divider] that [Plugin] was given, for strategies that must cut
+// it. That divider's backend is part of the parser's.
+//
 // # Limits
 //
 // A document over max_tree_size, and one that is nested so deeply that its tree would cost more than linear time, is read
@@ -47,17 +52,30 @@ type Parser struct {
 	maxTree int
 	blocks  parser.Parser
 	inlines parser.Parser
+	code    Divider // nil: fences have no children
+}
+
+// Divider divides source code by its syntax.
+type Divider interface {
+	// Backend names what does the work, as [connector.ParserInfo] has it.
+	Backend() string
+	// Divide returns elements of kind symbol that tile text; none where the language, in go-enry's name and lower case, is not known or the
+	// text does not parse.
+	Divide(ctx context.Context, language, text string) ([]connector.Element, error)
 }
 
 var _ connector.Parser = (*Parser)(nil)
 
-// Plugin registers the parser.
-func Plugin() connector.ParserPlugin {
-	return connector.Define("markdown", "Markdown: CommonMark with tables, footnotes, math and front matter.", Config{MaxTreeSize: DefaultMaxTreeSize}, open)
-}
-
-func open(_ context.Context, c *Config, _ connector.Env) (connector.Parser, error) {
-	return New(c.MaxTreeSize), nil
+// Plugin registers the parser. The code in fences is divided by code, if there is one.
+func Plugin(code ...Divider) connector.ParserPlugin {
+	return connector.Define("markdown", "Markdown: CommonMark with tables, footnotes, math and front matter.", Config{MaxTreeSize: DefaultMaxTreeSize},
+		func(_ context.Context, c *Config, _ connector.Env) (connector.Parser, error) {
+			p := New(c.MaxTreeSize)
+			for _, d := range code {
+				p.code = d
+			}
+			return p, nil
+		})
 }
 
 // New returns a parser that builds trees of documents up to maxTree bytes.
@@ -67,7 +85,11 @@ func New(maxTree int) *Parser {
 
 // Info names the parser.
 func (p *Parser) Info() connector.ParserInfo {
-	return connector.ParserInfo{Name: "markdown", Version: 1, Backend: "goldmark"}
+	info := connector.ParserInfo{Name: "markdown", Version: 2, Backend: "goldmark"}
+	if p.code != nil {
+		info.Backend += ", " + p.code.Backend()
+	}
+	return info
 }
 
 // Parse yields the top-level blocks, lists and quotes with their blocks as Children.
@@ -84,7 +106,7 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 			p.plain(ctx, io.MultiReader(strings.NewReader(text), src), src, note, yield)
 			return
 		}
-		els, err := p.elements(text)
+		els, fences, err := p.elements(text)
 		if err != nil {
 			p.plain(ctx, strings.NewReader(text), src, err.Error()+": read as plain paragraphs", yield)
 			return
@@ -94,6 +116,10 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 				return
 			}
 			if err := ctx.Err(); err != nil {
+				yield(connector.Element{}, fmt.Errorf("markdown: %w", err))
+				return
+			}
+			if err := p.divide(ctx, &el, fences); err != nil {
 				yield(connector.Element{}, fmt.Errorf("markdown: %w", err))
 				return
 			}

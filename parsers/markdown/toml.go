@@ -9,7 +9,7 @@ import (
 var errTOML = errors.New("not TOML that front matter uses")
 
 // decodeTOML reads the part of TOML 1.0 that front matter uses: tables, dotted and quoted keys, strings, numbers, booleans,
-// dates (as text), and arrays of these, also over several lines. nil if there is anything else.
+// dates (as text), arrays of these, also over several lines, inline tables and arrays of tables. nil if there is anything else.
 func decodeTOML(s string) map[string]any {
 	d := &tomlDecoder{s: s}
 	root := map[string]any{}
@@ -20,15 +20,10 @@ func decodeTOML(s string) map[string]any {
 			return root
 		}
 		if strings.HasPrefix(d.s, "[") {
-			d.s = d.s[1:]
-			path, err := d.keys()
-			if err != nil || !d.take("]") {
+			if table = d.header(root); table == nil {
 				return nil
 			}
-			if table = descend(root, path); table == nil {
-				return nil
-			}
-		} else if err := d.assign(table); err != nil {
+		} else if err := d.assign(table, 0); err != nil {
 			return nil
 		}
 		d.blank(false)
@@ -63,12 +58,39 @@ func (d *tomlDecoder) blank(lines bool) {
 	}
 }
 
-func (d *tomlDecoder) assign(table map[string]any) error {
+// header reads [path] or [[path]], and is the table that follows; nil if it is neither.
+func (d *tomlDecoder) header(root map[string]any) map[string]any {
+	array := d.take("[[")
+	if !array {
+		d.take("[")
+	}
+	path, err := d.keys()
+	if err != nil || array && !d.take("]]") || !array && !d.take("]") {
+		return nil
+	}
+	if !array {
+		return descend(root, path)
+	}
+	last := len(path) - 1
+	parent := descend(root, path[:last])
+	if parent == nil {
+		return nil
+	}
+	list, ok := parent[path[last]].([]any)
+	if _, taken := parent[path[last]]; taken && !ok {
+		return nil
+	}
+	table := map[string]any{}
+	parent[path[last]] = append(list, table)
+	return table
+}
+
+func (d *tomlDecoder) assign(table map[string]any, depth int) error {
 	path, err := d.keys()
 	if err != nil || !d.take("=") {
 		return errTOML
 	}
-	v, err := d.value(0)
+	v, err := d.value(depth)
 	if err != nil {
 		return err
 	}
@@ -86,6 +108,9 @@ func (d *tomlDecoder) assign(table map[string]any) error {
 func descend(table map[string]any, path []string) map[string]any {
 	for _, key := range path {
 		next, ok := table[key].(map[string]any)
+		if list, isList := table[key].([]any); isList && len(list) > 0 {
+			next, ok = list[len(list)-1].(map[string]any)
+		}
 		if !ok {
 			if _, taken := table[key]; taken {
 				return nil
@@ -139,8 +164,10 @@ func (d *tomlDecoder) value(depth int) (any, error) {
 		return d.text()
 	case d.s[0] == '[':
 		return d.array(depth)
+	case d.s[0] == '{':
+		return d.inline(depth)
 	}
-	n := strings.IndexAny(d.s, ",]#\n")
+	n := strings.IndexAny(d.s, ",]}#\n")
 	if n < 0 {
 		n = len(d.s)
 	}
@@ -178,6 +205,25 @@ func (d *tomlDecoder) array(depth int) (any, error) {
 		out = append(out, v)
 		d.blank(true)
 		if !d.take(",") && !strings.HasPrefix(d.s, "]") {
+			return nil, errTOML
+		}
+	}
+}
+
+// inline reads { key = value, … }.
+func (d *tomlDecoder) inline(depth int) (any, error) {
+	d.s = d.s[1:]
+	out := map[string]any{}
+	for {
+		d.blank(false)
+		if d.take("}") {
+			return out, nil
+		}
+		if err := d.assign(out, depth+1); err != nil {
+			return nil, err
+		}
+		d.blank(false)
+		if !d.take(",") && !strings.HasPrefix(d.s, "}") {
 			return nil, errTOML
 		}
 	}
