@@ -21,19 +21,22 @@ import (
 
 // variants are the settings under which every strategy is held to the laws, as YAML under its name.
 var variants = map[string][]string{
-	"fixed":     {"{}", "{ max_tokens: 40, overlap: 8 }", "{ max_chars: 90 }"},
-	"recursive": {"{}", "{ max_tokens: 40, overlap: 20% }", "{ max_chars: 120, overlap: 30 }", "{ max_tokens: 100, tokenizer: o200k }"},
-	"sentence":  {"{}", "{ max_tokens: 48 }", "{ max_chars: 100 }"},
-	"paragraph": {"{}", "{ max_tokens: 60 }"},
-	"markdown":  {"{}", "{ max_tokens: 48, breadcrumb: both }", "{ max_chars: 150, heading: out }"},
-	"html":      {"{}", "{ max_tokens: 48 }"},
-	"code":      {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
-	"table":     {"{}", "{ mode: markdown, max_tokens: 60 }", "{ mode: html, max_tokens: 120 }", "{ mode: json, max_chars: 300 }", "{ mode: rows, max_tokens: 30 }"},
-	"whole":     {"{}"},
-	"layout":    {"{}", "{ max_tokens: 48, multipage: false }", "{ max_chars: 150, overlap: 30, new_after: 100, combine_under: 20% }"},
-	"latex":     {"{}", "{ max_tokens: 48 }", "{ max_chars: 150 }"},
-	"dialogue":  {"{}", "{ max_tokens: 48 }", "{ max_chars: 150, overlap_turns: 1 }"},
-	"api":       {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
+	"fixed":        {"{}", "{ max_tokens: 40, overlap: 8 }", "{ max_chars: 90 }"},
+	"recursive":    {"{}", "{ max_tokens: 40, overlap: 20% }", "{ max_chars: 120, overlap: 30 }", "{ max_tokens: 100, tokenizer: o200k }"},
+	"sentence":     {"{}", "{ max_tokens: 48 }", "{ max_chars: 100 }"},
+	"paragraph":    {"{}", "{ max_tokens: 60 }"},
+	"markdown":     {"{}", "{ max_tokens: 48, breadcrumb: both }", "{ max_chars: 150, heading: out }"},
+	"html":         {"{}", "{ max_tokens: 48 }"},
+	"code":         {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
+	"table":        {"{}", "{ mode: markdown, max_tokens: 60 }", "{ mode: html, max_tokens: 120 }", "{ mode: json, max_chars: 300 }", "{ mode: rows, max_tokens: 30 }"},
+	"whole":        {"{}"},
+	"layout":       {"{}", "{ max_tokens: 48, multipage: false }", "{ max_chars: 150, overlap: 30, new_after: 100, combine_under: 20% }"},
+	"latex":        {"{}", "{ max_tokens: 48 }", "{ max_chars: 150 }"},
+	"dialogue":     {"{}", "{ max_tokens: 48 }", "{ max_chars: 150, overlap_turns: 1 }"},
+	"api":          {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
+	"parent_child": {"{}", "{ parent: 90, child: 30 }", "{ parent: section, parent_max: 400, child: 120, unit: chars }", "{ parent: 300, unit: chars, of: { recursive: { max_chars: 120, overlap: 30 } } }"},
+	"hierarchical": {"{}", "{ levels: [160, 80, 40] }", "{ levels: [600, 250], unit: chars, of: { sentence: { max_chars: 120 } } }"},
+	"sliding":      {"{}", "{ max_tokens: 48, size: 3, step: 2 }", "{ window: sentence, max_chars: 100 }", "{ max_chars: 300, size: 3, step: 1, of: { markdown: { max_chars: 150 } } }"},
 }
 
 // openVariants opens every strategy of the program with each of its settings.

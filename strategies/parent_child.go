@@ -77,7 +77,7 @@ func (c NestSizing) open(n int, env connector.StrategyEnv) (*budget, error) {
 // ParentChildConfig configures the strategy "parent_child".
 type ParentChildConfig struct {
 	Parent    ParentSize `yaml:"parent" doc:"how large a parent is: a number, section (the text below one heading) or document"`
-	ParentMax int        `yaml:"parent_max" doc:"the most that a section or a document may be as a parent; longer ones are several parents; default: 4000 tokens or 8000 characters for sections, four times as much for documents"`
+	ParentMax int        `yaml:"parent_max" doc:"the most that a section or a document may be as a parent; longer ones are several parents; default: 4000 tokens or 8000 characters for sections, twice as much for documents"`
 	Child     int        `yaml:"child" doc:"how large a child is at most; not with of; default: 256 tokens or 500 characters"`
 
 	NestSizing `yaml:",inline"`
@@ -119,7 +119,7 @@ func (c ParentChildConfig) most() int {
 		n = 8000
 	}
 	if c.Parent.Word == "document" {
-		n *= 4
+		n *= 2
 	}
 	return n
 }

@@ -17,7 +17,7 @@ func newQuery(a *app) *cobra.Command {
 	var filters []string
 	mode := newChoice("", "dense", "lexical", "hybrid")
 	fusion := newChoice("relative", "relative", "rrf")
-	expand := newChoice("none", "parent", "neighbours", "none")
+	expand := newChoice(pipeline.ExpandAuto, pipeline.ExpandAuto, pipeline.ExpandParent, pipeline.ExpandNeighbours, pipeline.ExpandWindow, pipeline.ExpandNone)
 	cmd := &cobra.Command{
 		Use:   "query TEXT",
 		Short: "Ask the database",
@@ -47,7 +47,7 @@ double quotes to match the text alone.`,
 	f.IntVarP(&opts.K, "top", "k", 5, "how many answers")
 	f.Var(mode, "mode", "dense, lexical or hybrid")
 	f.StringArrayVar(&filters, "filter", nil, "`key=value` that must hold; repeat it for more")
-	f.Var(expand, "expand", "answer with the parent, or with the neighbours too")
+	f.Var(expand, "expand", "what stands for a hit: its parent, its window, or its neighbours too; auto takes parents and windows where there are any")
 	f.BoolVar(&opts.Exact, "exact", false, "compare with every vector where the database can, and not by its index")
 	f.Var(fusion, "fusion", "how a hybrid query joins its two rankings")
 	_ = cmd.RegisterFlagCompletionFunc("mode", fixed(mode.allowed...))

@@ -177,6 +177,9 @@ func (d *decoder) check(f *File, root *node) {
 	if f.Sync.Retries < 0 {
 		d.fail(at("sync", "retries"), "sync.retries", "expected 0 or more")
 	}
+	if n := f.PostChunking.Documents; n < 1 || n > 100 {
+		d.fail(at("post_chunking", "documents"), "post_chunking.documents", "expected 1 to 100")
+	}
 	if f.Sync.Memory < 1<<20 {
 		d.fail(at("sync", "memory"), "sync.memory", "expected at least 1MiB")
 	}

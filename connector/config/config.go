@@ -35,6 +35,8 @@ type File struct {
 	Sink     *Kinded      `yaml:"sink" kinds:"sink" doc:"where the chunks are stored; default: sqlite beside the configuration"`
 	LLM      *Kinded      `yaml:"llm" kinds:"llm" doc:"the language model that strategies may ask; default: none"`
 	Sync     Sync         `yaml:"sync" doc:"how a run behaves"`
+	// PostChunking is off while it names no strategy.
+	PostChunking PostChunking `yaml:"post_chunking" doc:"cut documents when a question is asked, and not when they are stored"`
 	// FrontMatter names the keys of a document's front matter that are copied to its chunks' metadata.
 	FrontMatter []string `yaml:"front_matter" doc:"front matter keys that are copied to the metadata"`
 
@@ -86,6 +88,13 @@ type Rule struct {
 	Name string `yaml:"-"`
 }
 
+// PostChunking says how documents are cut that are stored whole.
+type PostChunking struct {
+	Strategy *Kinded `yaml:"strategy" kinds:"strategy" doc:"how they are cut when a question is asked; default: they are not, and are cut by the rules when they are stored"`
+	// Documents is how many are cut for one question.
+	Documents int `yaml:"documents" doc:"how many of the documents that answer best are cut, 1 to 100"`
+}
+
 // Sync says how a run behaves.
 type Sync struct {
 	// Schedule is empty for runs by hand.
@@ -117,7 +126,7 @@ const Version = 1
 
 func defaults() *File {
 	return &File{
-		Version: Version, IDs: "content", Dedup: "none",
+		Version: Version, IDs: "content", Dedup: "none", PostChunking: PostChunking{Documents: 10},
 		Sync: Sync{
 			MaxDelete: Amount{Value: 50, Percent: true}, OnError: "continue", Retries: 5,
 			DocumentTimeout: 5 * time.Minute, Memory: 512 << 20,

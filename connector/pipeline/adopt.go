@@ -346,7 +346,7 @@ func (a *adopter) document(ctx context.Context, d *ledger.Doc, chunks []ledger.C
 		}
 		e := &entries[0]
 		pc := &piece{ID: c.ID, Content: e.Text, Spans: []connector.Span{}, Hash: e.Hash[:], Chars: utf8.RuneCountInString(e.Text)}
-		rec := b.record(pc, i, neighbour(chunks, i-1), neighbour(chunks, i+1))
+		rec := b.record(pc, place{i, neighbour(chunks, i-1), neighbour(chunks, i+1)})
 		x := &write{record: rec, id: c.ID, index: i, payload: payloadHash(&rec), want: &want{number: c.Text}}
 		items = append(items, item{connector.Point{Record: rec, Vector: e.Vector}, x, &docWrite{doc: *d}})
 		if len(items) >= batchPieces {

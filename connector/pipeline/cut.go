@@ -41,6 +41,7 @@ type staged struct {
 	dedup  *deduper  // nil: every chunk stays
 	words  *docWords // nil: no keywords are asked for
 	count  int
+	stored int // of count, those that are only stored
 	bytes  int
 	tokens int
 	same   bool   // the content is what the ledger has: nothing to write
@@ -237,7 +238,7 @@ func (c *cutter) settle(s *staged) error {
 	}
 	s.job.modified = modified
 	s.base = newBase(c.p.file, s.job.src.name, &s.job.doc, s.facts, s.route, s.title, modified)
-	s.base.total = s.count
+	s.base.total, s.base.stored = s.count-s.stored, s.stored
 	if _, err := json.Marshal(s.base.metadata); err != nil {
 		return &stageError{"cut", fmt.Errorf("metadata cannot be stored: %w", err)}
 	}
@@ -361,7 +362,9 @@ func (c *cutter) collect(ctx context.Context, s *staged, w *watcher, chunks iter
 		}
 		s.dedup.stays(pc.ID)
 		s.words.add(&pc)
-		s.count++
+		if s.count++; pc.StoreOnly {
+			s.stored++
+		}
 		s.tokens += pc.Tokens
 		s.bytes += len(pc.Content) + len(pc.Context)
 		s.pieces = append(s.pieces, pc)

@@ -97,26 +97,15 @@ func (v *Preview) Chunks(ctx context.Context, source string, caps connector.Sour
 	if s.skip != "" {
 		return v.explain(s), nil
 	}
-	prev, index := "", 0
-	var pending *piece
-	emit := func(next string) error {
-		r := s.base.record(pending, index, prev, next)
-		prev, index = r.ChunkID, index+1
-		return yield(r)
-	}
-	for pc, err := range s.each(ctx) {
-		if err == nil && pending != nil {
-			err = emit(pc.ID.String())
+	for x, err := range placed(s.each(ctx)) {
+		if err == nil {
+			err = yield(s.base.record(x.piece, x.place))
 		}
 		if err != nil {
 			return v.explain(s), err
 		}
-		pending = pc
 	}
-	if pending != nil {
-		err = emit("")
-	}
-	return v.explain(s), err
+	return v.explain(s), nil
 }
 
 // Elements parses one document and yields what the parser saw.

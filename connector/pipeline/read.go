@@ -22,7 +22,7 @@ type QueryOptions struct {
 	Fusion connector.Fusion
 	// Exact compares with every vector where the sink can.
 	Exact bool
-	// Expand is "parent", "neighbours" or "none".
+	// Expand is what stands for a hit in the answer: one of the Expand constants; empty means [ExpandAuto].
 	Expand string
 }
 
@@ -37,35 +37,28 @@ type Answer struct {
 	LineStart int            `json:"line_start"`
 	Content   string         `json:"content"`
 	Metadata  map[string]any `json:"metadata"`
+	// Matched are the ids of the chunks that this stands for, best first, where it is not a hit itself.
+	Matched []string `json:"matched,omitempty"`
 }
 
 // Query answers a question from the live collection.
 func (p *Pipeline) Query(ctx context.Context, opts QueryOptions) ([]Answer, error) {
-	if strings.TrimSpace(opts.Text) == "" {
-		return nil, UsageErrorf("the question is empty")
-	}
-	modes := p.sink.Capabilities().Modes
-	switch {
-	case opts.Mode == "" && slices.Contains(modes, connector.ModeHybrid):
-		opts.Mode = connector.ModeHybrid
-	case opts.Mode == "":
-		opts.Mode = connector.ModeDense
-	case !slices.Contains(modes, opts.Mode):
-		return nil, UsageErrorf("this sink cannot answer in mode %s: choose one of %v", opts.Mode, modes)
-	}
-	if opts.K <= 0 {
-		opts.K = 5
+	if err := p.checkQuery(&opts); err != nil {
+		return nil, err
 	}
 	coll, err := p.live(ctx)
 	if err != nil {
 		return nil, err
 	}
 	q := connector.Query{Mode: opts.Mode, Text: opts.Text, K: opts.K, Filter: opts.Filter, Fusion: opts.Fusion, Share: p.model.HybridShare, Exact: opts.Exact}
+	post := p.file.PostChunking.Strategy != nil && opts.Expand != ExpandNone
 	if opts.Mode != connector.ModeLexical {
 		if have := coll.Schema().Model; have != p.model.Identity() {
 			return nil, &GuardError{fmt.Sprintf("the collection was made by %s and the configuration names %s, whose vectors do not compare: "+
 				"run kbsync sync --allow-rebuild, or query with --mode lexical", have, p.model.Identity())}
 		}
+	}
+	if opts.Mode != connector.ModeLexical || post {
 		err := p.retry(ctx, "embed the question", func() (err error) {
 			q.Vector, err = p.embedder.EmbedQuery(ctx, opts.Text)
 			return err
@@ -74,15 +67,45 @@ func (p *Pipeline) Query(ctx context.Context, opts QueryOptions) ([]Answer, erro
 			return nil, err
 		}
 	}
-	var hits []connector.Hit
+	if post {
+		return p.postChunked(ctx, coll, q)
+	}
+	return p.expanded(ctx, coll, q, opts.Expand)
+}
+
+// checkQuery fills in what a question leaves open and refuses what cannot be.
+func (p *Pipeline) checkQuery(opts *QueryOptions) error {
+	if strings.TrimSpace(opts.Text) == "" {
+		return UsageErrorf("the question is empty")
+	}
+	modes := p.sink.Capabilities().Modes
+	switch {
+	case opts.Mode == "" && slices.Contains(modes, connector.ModeHybrid):
+		opts.Mode = connector.ModeHybrid
+	case opts.Mode == "":
+		opts.Mode = connector.ModeDense
+	case !slices.Contains(modes, opts.Mode):
+		return UsageErrorf("this sink cannot answer in mode %s: choose one of %v", opts.Mode, modes)
+	}
+	if opts.Expand == "" {
+		opts.Expand = ExpandAuto
+	}
+	if !slices.Contains(expansions(), opts.Expand) {
+		return UsageErrorf("expand is %q: choose one of %s", opts.Expand, strings.Join(expansions(), ", "))
+	}
+	if opts.K <= 0 {
+		opts.K = 5
+	}
+	return nil
+}
+
+// search asks a collection.
+func (p *Pipeline) search(ctx context.Context, coll connector.Collection, q connector.Query) (hits []connector.Hit, err error) {
 	err = p.retry(ctx, "search", func() (err error) {
 		hits, err = coll.Search(ctx, q)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return p.answers(ctx, coll, hits, opts.Expand)
+	return hits, err
 }
 
 // Collection opens the live collection; connector.ErrNoCollection before the first sync.
@@ -97,44 +120,6 @@ func (p *Pipeline) live(ctx context.Context) (coll connector.Collection, err err
 		return nil, connector.ErrNoCollection
 	}
 	return coll, err
-}
-
-// answers expands hits by their parents or neighbours.
-func (p *Pipeline) answers(ctx context.Context, coll connector.Collection, hits []connector.Hit, expand string) ([]Answer, error) {
-	out := make([]Answer, 0, len(hits))
-	seen := map[string]bool{}
-	for _, h := range hits {
-		ids := []string{h.ChunkID}
-		switch expand {
-		case "", "none":
-		case "parent":
-			if h.ParentID != "" {
-				ids = []string{h.ParentID}
-			}
-		case "neighbours":
-			ids = []string{text(h.Metadata["prev_id"]), h.ChunkID, text(h.Metadata["next_id"])}
-		default:
-			return nil, UsageErrorf("--expand takes parent, neighbours or none, not %q", expand)
-		}
-		if len(ids) == 1 && ids[0] == h.ChunkID {
-			out = append(out, answer(h.Score, &h.Record))
-			continue
-		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" || seen[id] })
-		var points []connector.Point
-		err := p.retry(ctx, "fetch from the sink", func() (err error) {
-			points, err = coll.Fetch(ctx, ids, false)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range points {
-			seen[points[i].ChunkID] = true
-			out = append(out, answer(h.Score, &points[i].Record))
-		}
-	}
-	return out, nil
 }
 
 func answer(score float64, r *connector.Record) Answer {

@@ -87,7 +87,7 @@ type base struct {
 	pipeline, source, path string
 	docID                  string
 	metadata               map[string]any
-	total                  int
+	total, stored          int // chunks that are embedded, and those that are only stored
 }
 
 // newBase fills the metadata that belong to the document.
@@ -149,8 +149,8 @@ func withoutNUL(v any) (clean any, changed bool) {
 	return v, false
 }
 
-// record is the piece at index, with its neighbours' ids (empty at the ends).
-func (b *base) record(c *piece, index int, prev, next string) connector.Record {
+// record is the piece at its place.
+func (b *base) record(c *piece, at place) connector.Record {
 	m := make(map[string]any, len(b.metadata)+len(c.Metadata)+14)
 	maps.Copy(m, c.Metadata)
 	maps.Copy(m, b.metadata) // the document's own keys win over a strategy's
@@ -165,9 +165,13 @@ func (b *base) record(c *piece, index int, prev, next string) connector.Record {
 	}
 	m["section"], m["headings"] = strings.Join(c.Headings, " > "), headings
 	m["page"], m["line_start"], m["line_end"] = c.Page, c.LineStart, c.LineEnd
-	m["chunk_index"], m["total_chunks"] = index, b.total
-	m["is_first_chunk"], m["is_last_chunk"] = index == 0, index == b.total-1
-	m["parent_id"], m["prev_id"], m["next_id"], m["content_hash"] = parent, prev, next, hash
+	total := b.total
+	if c.StoreOnly {
+		total = b.stored
+	}
+	m["chunk_index"], m["total_chunks"] = at.index, total
+	m["is_first_chunk"], m["is_last_chunk"] = at.index == 0, at.index == total-1
+	m["parent_id"], m["prev_id"], m["next_id"], m["content_hash"] = parent, at.prev, at.next, hash
 	if c.Language != "" {
 		m["language"] = c.Language
 	}

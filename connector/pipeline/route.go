@@ -61,13 +61,14 @@ type router struct {
 	builtin map[string]*route // by strategy kind
 	open    func(kind string, params map[string]any) (*route, error)
 	mu      sync.Mutex // guards builtin, which grows with the settings that detection asks for
+	whole   bool       // what no rule names a strategy for is stored whole, and cut when a question is asked
 	epoch   int64      // changes with anything that could change a fingerprint
 	global  string     // the part of every fingerprint that no rule changes
 	words   *words     // nil: no keywords are asked for
 }
 
 func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
-	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}}
+	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}, whole: p.file.PostChunking.Strategy != nil}
 	var err error
 	if r.words, err = newWords(p.file); err != nil {
 		return nil, err
@@ -130,6 +131,9 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 	}
 	for _, s := range p.file.Sources {
 		parts = append(parts, s.Name, s.Kind, s.Config, p.file.Dir)
+	}
+	if r.whole {
+		parts = append(parts, "whole")
 	}
 	r.epoch = epochOf(digest(parts...))
 	return r, errors.Join(errs...)
@@ -220,11 +224,14 @@ func (r *router) choose(source, path string, f *facts) (*route, error) {
 		}
 		maps.Copy(extra, r.rules[i].Metadata)
 	}
-	kind := f.Strategy
-	if f.Degraded != "" {
+	kind, params := f.Strategy, f.Params
+	switch {
+	case r.whole:
+		kind, params = "whole", nil
+	case f.Degraded != "":
 		kind = "recursive"
 	}
-	rt, err := r.builtinFor(kind, f.Params)
+	rt, err := r.builtinFor(kind, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.MediaType, err)
 	}

@@ -130,38 +130,29 @@ func (w *writer) windows(ctx context.Context, s *staged, yield func(*window) err
 		return yield(&window{d: d, last: true, same: s.same})
 	}
 	win := &window{d: d}
-	var pending *piece
-	prev, index, inWindow := "", 0, 0
-	emit := func(next string) {
-		w.compare(win, pending, index, prev, next)
-		prev, index, inWindow = pending.ID.String(), index+1, inWindow+1
-	}
-	for pc, err := range w.gathered(s.each(ctx)) {
+	inWindow := 0
+	var last *group
+	for x, err := range placed(w.gathered(s.each(ctx))) {
 		if err != nil {
 			return err
 		}
-		if pending != nil {
-			emit(pc.ID.String())
-			if inWindow >= windowSize && (pc.group == nil || pc.group != pending.group) {
-				if err := yield(win); err != nil {
-					return err
-				}
-				win, inWindow = &window{d: d}, 0
+		if inWindow >= windowSize && (x.group == nil || x.group != last) {
+			if err := yield(win); err != nil {
+				return err
 			}
+			win, inWindow = &window{d: d}, 0
 		}
-		pending = pc
-	}
-	if pending != nil {
-		emit("")
+		w.compare(win, x)
+		inWindow, last = inWindow+1, x.group
 	}
 	win.last = true
 	return yield(win)
 }
 
 // compare decides what has to be done for one piece.
-func (w *writer) compare(win *window, pc *piece, index int, prev, next string) {
-	d := win.d
-	x := &write{record: d.s.base.record(pc, index, prev, next), id: pc.ID, index: index, noVec: pc.StoreOnly}
+func (w *writer) compare(win *window, at *placedPiece) {
+	d, pc := win.d, at.piece
+	x := &write{record: d.s.base.record(pc, at.place), id: pc.ID, index: at.number, noVec: pc.StoreOnly}
 	x.want = &want{hash: [32]byte(pc.Hash), content: [32]byte(pc.Hash), text: pc.embedText(), tokens: pc.Tokens, vector: pc.Vector, plain: pc.StoreOnly}
 	x.inContext(pc, w.p.model.Contextual)
 	x.payload = payloadHash(&x.record)
