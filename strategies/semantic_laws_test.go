@@ -61,7 +61,7 @@ func TestSemanticLaws(t *testing.T) {
 
 // A stretch that is ended early, in the middle of anything, loses nothing and breaks no law.
 func TestSemanticStretches(t *testing.T) {
-	text := strings.Repeat("# Part\n\nOne sentence of it stands here. 另一句在这里，比较长一些。\n\n```go\nfunc f() {\n\treturn\n}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nA longer paragraph, "+
+	text := strings.Repeat("# Part\n\nOne sentence of it stands here. 另一句在这里，比较长一些。\n\n```go\nfunc f() {\n\treturn\n}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nA fence that is over every cap:\n\n```txt\n"+strings.Repeat("one line, of many\n", 30)+"```\n\nA longer paragraph, "+
 		strings.Repeat("with words and words ", 30)+".\n\n", 40)
 	in := strategytest.Input{Name: "stretches", Elements: markdownElements(t, text)}
 	for name, s := range semanticVariants(t) {

@@ -34,7 +34,8 @@ func (t *stretch) fits(lo, hi int) bool {
 	return lo == hi || t.m.fits(lo, hi, nil)
 }
 
-// fitting sorts what is to be kept together: the outermost spans that fit are kept whole, and atoms that do not fit are noted.
+// fitting sorts what is to be kept together: the outermost spans that fit are kept whole, and atoms that do not fit are noted. The start of one
+// that began before the text is below 0.
 func (t *stretch) fitting(atoms, whole []connector.Span) {
 	type candidate struct {
 		connector.Span
@@ -43,7 +44,7 @@ func (t *stretch) fitting(atoms, whole []connector.Span) {
 	all := make([]candidate, 0, len(atoms)+len(whole))
 	for i, list := range [][]connector.Span{atoms, whole} {
 		for _, s := range list {
-			all = append(all, candidate{connector.Span{Start: max(0, s.Start-t.base), End: s.End - t.base}, i == 0, s.Start < t.base})
+			all = append(all, candidate{connector.Span{Start: s.Start - t.base, End: s.End - t.base}, i == 0, s.Start < t.base})
 		}
 	}
 	sort.SliceStable(all, func(i, k int) bool {
@@ -149,7 +150,7 @@ func (t *stretch) pieces(c cutting) {
 			t.units[n-1].hi, t.units[n-1].cutHi = u.hi, u.cutHi
 			continue
 		}
-		if _, kept := inside(t.atoms.keep, u.hi-1); kept || fits(u.lo, u.hi) {
+		if t.holdsAtom(u) || fits(u.lo, u.hi) {
 			t.units = append(t.units, u)
 			continue
 		}
@@ -167,6 +168,12 @@ func (t *stretch) pieces(c cutting) {
 			lo = got.at
 		}
 	}
+}
+
+// holdsAtom tells that a unit is an atom that is kept whole.
+func (t *stretch) holdsAtom(u grain) bool {
+	k := sort.Search(len(t.atoms.keep), func(k int) bool { return t.atoms.keep[k].End > u.lo })
+	return k < len(t.atoms.keep) && t.atoms.keep[k].Start < u.hi
 }
 
 // wordEnd is the first place behind p where blank space ends a word, at most hi.
@@ -246,12 +253,12 @@ func (t *stretch) emit(s segment, before int, yield func(connector.Chunk, error)
 
 // cutsBig tells that p parts the text of an atom that does not fit.
 func (t *stretch) cutsBig(p int) bool {
-	for _, a := range t.atoms.big {
-		if a.Start < p && p < a.End {
-			stop := min(a.End, len(t.text))
-			if skipBlank(t.text, a.Start, p) < p && skipBlank(t.text, p, stop) < stop {
-				return true
-			}
+	const most = 4096 // atoms nest, but not so deep
+	k := sort.Search(len(t.atoms.big), func(k int) bool { return t.atoms.big[k].Start >= p }) - 1
+	for n := 0; k >= 0 && n < most; k, n = k-1, n+1 {
+		a := t.atoms.big[k]
+		if stop := min(a.End, len(t.text)); p < stop && (a.Start < 0 || skipBlank(t.text, a.Start, p) < p) && skipBlank(t.text, p, stop) < stop {
+			return true
 		}
 	}
 	return false
