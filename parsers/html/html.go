@@ -6,7 +6,8 @@
 //
 // # Config
 //
-// max_tree_size bounds the documents for which a tree is built.
+// max_tree_size bounds the documents for which a tree is built. keep_scripts keeps scripts and styles, each as code. Code of at least 256 bytes has
+// its declarations as Children, by the [Divider] that [Plugin] was given.
 //
 // # Limits
 //
@@ -34,6 +35,7 @@ const DefaultMaxTreeSize = 32 << 20
 type Config struct {
 	MaxTreeSize     int  `yaml:"max_tree_size" doc:"documents over this many bytes are read as plain paragraphs"`
 	KeepBoilerplate bool `yaml:"keep_boilerplate" doc:"keep navigation, footers and asides"`
+	KeepScripts     bool `yaml:"keep_scripts" doc:"keep scripts and styles, as code in their own language"`
 }
 
 // Validate checks the configuration.
@@ -45,27 +47,46 @@ func (c *Config) Validate() error {
 }
 
 // Parser yields the blocks of web pages.
-type Parser struct{ cfg Config }
+type Parser struct {
+	cfg  Config
+	code Divider // nil: code has no children
+}
+
+// Divider divides source code by its syntax.
+type Divider interface {
+	// Backend names what does the work, as [connector.ParserInfo] has it.
+	Backend() string
+	// Divide returns elements of kind symbol that tile text; none where the language, in go-enry's name and lower case, is not known or the
+	// text does not parse.
+	Divide(ctx context.Context, language, text string) ([]connector.Element, error)
+}
 
 var _ connector.Parser = (*Parser)(nil)
 
-// Plugin registers the parser.
-func Plugin() connector.ParserPlugin {
-	return connector.Define("html", "HTML and XHTML: blocks in document order, without boilerplate.", defaults(), open)
+// Plugin registers the parser. The code in pages is divided by code, if there is one.
+func Plugin(code ...Divider) connector.ParserPlugin {
+	return connector.Define("html", "HTML and XHTML: blocks in document order, without boilerplate.", defaults(),
+		func(_ context.Context, c *Config, _ connector.Env) (connector.Parser, error) {
+			p := New(*c)
+			for _, d := range code {
+				p.code = d
+			}
+			return p, nil
+		})
 }
 
 func defaults() Config { return Config{MaxTreeSize: DefaultMaxTreeSize} }
-
-func open(_ context.Context, c *Config, _ connector.Env) (connector.Parser, error) {
-	return New(*c), nil
-}
 
 // New returns a parser.
 func New(cfg Config) *Parser { return &Parser{cfg: cfg} }
 
 // Info names the parser.
 func (p *Parser) Info() connector.ParserInfo {
-	return connector.ParserInfo{Name: "html", Version: 1}
+	info := connector.ParserInfo{Name: "html", Version: 2}
+	if p.code != nil {
+		info.Backend = p.code.Backend()
+	}
+	return info
 }
 
 // Parse yields the blocks of the page.
@@ -86,6 +107,10 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 		}
 		for _, el := range p.elements(text, src) {
 			if err := ctx.Err(); err != nil {
+				yield(connector.Element{}, fmt.Errorf("html: %w", err))
+				return
+			}
+			if err := p.divide(ctx, &el); err != nil {
 				yield(connector.Element{}, fmt.Errorf("html: %w", err))
 				return
 			}
@@ -116,6 +141,7 @@ func (p *Parser) elements(text string, src *decode.Reader) []connector.Element {
 	b := newBuilder(text)
 	b.build()
 	w := newWriter(p.cfg.KeepBoilerplate)
+	w.scripts = p.cfg.KeepScripts
 	for _, d := range append(src.Dropped(), b.clean.Dropped()...) {
 		// Places in the source mean nothing in the text made from it.
 		el := d.Element()

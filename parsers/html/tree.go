@@ -218,6 +218,10 @@ func (b *builder) attribute(n *node, key string, val []byte, alt *string) {
 		n.span[1] = spanValue(val)
 	case "start":
 		n.start, _ = strconv.Atoi(string(val))
+	case "type", "lang":
+		if n.class == classScript && n.lang == "" {
+			n.lang = string(val)
+		}
 	case "class":
 		if n.class == classPre || n.tag == atom.Code || n.tag == atom.Div {
 			n.lang = languageOf(string(val))

@@ -17,6 +17,7 @@ const maxHeading = 300
 // writer turns the tree into elements.
 type writer struct {
 	keepAll bool
+	scripts bool // keep scripts and styles
 	els     []connector.Element
 	pos     int
 	line    line
@@ -65,7 +66,15 @@ func (w *writer) finish() []connector.Element { return w.els }
 
 // leftOut says that n is not shown.
 func (w *writer) leftOut(n *node) bool {
-	return n.reason != "" && !(w.keepAll && n.reason == connector.DropBoilerplate)
+	switch n.reason {
+	case "":
+		return false
+	case connector.DropBoilerplate:
+		return !w.keepAll
+	case connector.DropScript:
+		return !w.scripts || n.class != classScript
+	}
+	return true
 }
 
 // emit adds an element whose text is text and a blank line. The pointer is good until the next call.
@@ -128,6 +137,9 @@ func (w *writer) block(k *node) {
 	case classPre:
 		w.flush()
 		w.pre(k)
+	case classScript:
+		w.flush()
+		w.script(k)
 	case classTable:
 		w.flush()
 		w.table(k)
