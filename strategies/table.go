@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -16,13 +17,14 @@ type TableConfig struct {
 	// Mode says how rows are written.
 	Mode         string   `yaml:"mode" enum:"rows,markdown,html,json" doc:"how rows are written: header: value pairs, a Markdown table, an HTML table, or a JSON object a line"`
 	RowsPerChunk int      `yaml:"rows_per_chunk" doc:"at most so many rows in a chunk; 0: as many as fit"`
-	Template     string   `yaml:"template" doc:"a cell in mode rows; {header} and {value} are replaced"`
+	Template     string   `yaml:"template" doc:"a cell in mode rows, in which {header} and {value} are replaced; or en or zh, which are templates of a cell and a row"`
+	Record       string   `yaml:"record" doc:"a row in mode rows, in which {cells} is replaced; default: that of the template"`
 	Separator    string   `yaml:"separator" doc:"stands between the cells of a row in mode rows"`
-	KeyColumns   []string `yaml:"key_columns" doc:"columns repeated above the later parts of a row that is cut; default: the first one"`
+	KeyColumns   []string `yaml:"key_columns" doc:"columns repeated in the later parts of a row that is cut; default: the first one that tells rows apart"`
 }
 
 func tableDefaults() TableConfig {
-	return TableConfig{Sizing: Sizing{MinChars: 20}, Mode: "rows", Template: "{header}: {value}", Separator: "; "}
+	return TableConfig{Sizing: Sizing{MinChars: 20}, Mode: "rows", Template: "en", Separator: "; "}
 }
 
 // Validate reports what cannot work.
@@ -38,13 +40,30 @@ func (c TableConfig) Validate() error {
 	if c.RowsPerChunk < 0 {
 		return fmt.Errorf("rows_per_chunk is %d: it must not be negative (0: as many as fit)", c.RowsPerChunk)
 	}
-	if c.Template != "" && strings.Count(c.Template, "{value}") != 1 {
-		return fmt.Errorf("template is %q: it must hold {value} once", c.Template)
+	cell, record := c.templates()
+	if strings.Count(cell, "{value}") != 1 {
+		return fmt.Errorf("template is %q: choose en or zh, or write one that holds {value} once", c.Template)
 	}
-	if c.Template != "" && strings.Count(c.Template, "{header}") > 1 {
+	if strings.Count(cell, "{header}") > 1 {
 		return errors.New("template holds {header} more than once")
 	}
+	if strings.Count(record, "{cells}") != 1 {
+		return fmt.Errorf("record is %q: it must hold {cells} once", c.Record)
+	}
 	return nil
+}
+
+// templates are those of a cell and of a row.
+func (c TableConfig) templates() (cell, record string) {
+	switch c.Template {
+	case "", "en":
+		cell, record = "{header}: {value}", "{cells}"
+	case "zh":
+		cell, record = "{header}={value}", "数据记录: {cells}"
+	default:
+		cell, record = c.Template, "{cells}"
+	}
+	return cell, orText(c.Record, record)
 }
 
 // tableStrategy cuts tables and records by row.
@@ -55,9 +74,9 @@ type tableStrategy struct {
 
 var _ connector.Strategy = (*tableStrategy)(nil)
 
-// Table is the strategy table: whole rows, as many in a chunk as fit. A row that does not fit is cut between cells, with
-// the key columns repeated in the context, and a cell that does not fit as text. Records of JSON Lines are rows whose
-// headers are their top-level keys (mode rows), or stay as they are. What stands around tables is cut as markdown does.
+// Table is the strategy table: whole rows, as many in a chunk as fit. A row that does not fit is cut between cells: each piece is a
+// table of its own with the key columns and their headers, and a cell that does not fit is cut as text. Records of JSON and JSON Lines
+// are rows whose headers are their top-level keys, or stay as they are in mode json. What stands around tables is cut as markdown does.
 //
 // Cell values are written unchanged in the modes rows and markdown, line ends and bars included; html and json escape
 // what their syntax asks for. Tables of a Markdown document keep their own text in mode markdown.
@@ -74,8 +93,8 @@ func Table() connector.StrategyPlugin {
 			}
 			d := tableDefaults()
 			s := &tableStrategy{b: b, c: *c}
-			s.c.Mode, s.c.Template = orText(c.Mode, d.Mode), orText(c.Template, d.Template)
-			s.c.Separator = orText(c.Separator, d.Separator)
+			s.c.Mode, s.c.Separator = orText(c.Mode, d.Mode), orText(c.Separator, d.Separator)
+			s.c.Template, s.c.Record = c.templates()
 			return s, nil
 		})
 }
@@ -89,7 +108,7 @@ func orText(s, fallback string) string {
 
 // Info describes the strategy.
 func (s *tableStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "table", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "table", Version: 2, Caps: s.b.caps}
 }
 
 // Chunks cuts one document. Of a table it holds about three chunks at a time.
@@ -115,20 +134,6 @@ type tableWriter struct {
 	records int // JSON records seen
 }
 
-// tableHead is what the rows of one table share.
-type tableHead struct {
-	record  bool // JSON records: each row has its own names
-	id      int
-	sheet   string
-	names   []string
-	header  string // for mode markdown: the rendered header lines
-	span    connector.Span
-	mode    string
-	page    int
-	caption string
-	keys    map[int]bool
-}
-
 // tableRow is a row as it is written.
 type tableRow struct {
 	text   string // with its line end
@@ -139,13 +144,14 @@ type tableRow struct {
 	cells  []string
 	span   connector.Span
 	raw    string // the row as it stands in the text
+	short  bool   // its names are too long to be written in full
 }
 
 // owns tells tables with rows, and records in mode rows.
 func (w *tableWriter) owns(el *connector.Element) bool {
 	switch {
 	case el.Kind == connector.KindRecord:
-		return w.s.c.Mode == "rows"
+		return w.s.c.Mode != "json"
 	case el.Kind != connector.KindTable || el.Table == nil || len(el.Table.Rows) == 0:
 		return false
 	}
@@ -168,14 +174,20 @@ func (w *tableWriter) take(f *flow, el connector.Element) bool {
 	t := el.Table
 	if !w.open || w.t.record || w.t.id != t.ID {
 		w.close(f)
-		w.start(t, el.Page)
+		w.start(&el)
 	}
 	at := el.Span.Start
 	for i := range t.Rows {
 		row := &t.Rows[i]
 		if i == 0 && t.HeaderSpan.Len() > 0 && t.HeaderSpan.Start >= at && t.HeaderSpan.End <= row.Span.Start {
-			w.gap(&el, at, t.HeaderSpan.Start)
+			w.gap(&el, w.captionEnd(&el, at, t.HeaderSpan.Start), t.HeaderSpan.Start)
 			at = t.HeaderSpan.End
+			if w.t.short {
+				w.gap(&el, t.HeaderSpan.Start, at)
+			}
+		}
+		if i == 0 && at == el.Span.Start {
+			at = w.captionEnd(&el, at, row.Span.Start)
 		}
 		w.gap(&el, at, row.Span.Start)
 		at = max(at, row.Span.End)
@@ -186,20 +198,6 @@ func (w *tableWriter) take(f *flow, el connector.Element) bool {
 	}
 	w.gap(&el, at, el.Span.End)
 	return true
-}
-
-// start begins a table.
-func (w *tableWriter) start(t *connector.Table, page int) {
-	w.open = true
-	w.t = tableHead{id: t.ID, sheet: t.Sheet, names: headerNames(t.Header), span: trimmedSpan(t.HeaderText, t.HeaderSpan), mode: w.s.c.Mode, page: page, caption: t.Caption}
-	if w.t.mode == "markdown" {
-		w.t.header = markdownHeader(w.t.names, len(t.Rows[0].Cells))
-		if !w.s.b.within(w.t.header, w.s.b.share(2)) {
-			w.t.mode, w.t.header = "rows", ""
-		}
-	}
-	w.t.keys = keyColumns(w.t.names, w.s.c.KeyColumns)
-	w.restart()
 }
 
 func (w *tableWriter) restart() {
@@ -224,23 +222,35 @@ func (w *tableWriter) gap(el *connector.Element, lo, hi int) {
 // record adds a JSON record.
 func (w *tableWriter) record(el *connector.Element) bool {
 	names, cells, number, ok := recordFields(el)
-	if !ok {
+	mode := w.s.c.Mode
+	if !ok || mode != "rows" && len(names) == 0 {
 		w.close(w.f)
 		w.f.els = append(w.f.els, *el)
 		w.f.flush(false)
 		return true
 	}
-	if !w.open || !w.t.record {
+	caption := ""
+	if el.Table != nil {
+		caption = el.Table.Caption
+	}
+	names, short := w.shortNames(names)
+	if !w.open || !w.t.record || w.t.caption != caption || mode != "rows" && !slices.Equal(w.t.names, names) {
+		if !w.open || !w.t.record {
+			w.records = 0
+		}
 		w.close(w.f)
 		w.open = true
-		w.t = tableHead{record: true, mode: "rows", page: el.Page}
+		w.t = tableHead{record: true, mode: mode, page: el.Page, caption: caption}
+		if mode != "rows" {
+			w.t.names = names
+			w.frameHead(len(names))
+		}
 		w.restart()
-		w.records = 0
 	}
 	if w.records++; number == 0 {
 		number = w.records
 	}
-	w.row(tableRow{number: number, names: names, cells: cells, span: el.Span, raw: el.Text})
+	w.row(tableRow{number: number, names: names, cells: cells, span: el.Span, raw: el.Text, short: short})
 	return true
 }
 

@@ -6,41 +6,6 @@ import (
 	"strings"
 )
 
-// headerNames are the columns' names. Those of several header rows are joined with a slash.
-func headerNames(header [][]string) []string {
-	var names []string
-	for _, row := range header {
-		for i, cell := range row {
-			cell = oneLine(cell)
-			switch {
-			case i >= len(names):
-				names = append(names, cell)
-			case names[i] == "":
-				names[i] = cell
-			case cell != "" && !strings.HasSuffix(names[i], cell):
-				names[i] += " / " + cell
-			}
-		}
-	}
-	return names
-}
-
-// keyColumns are the indexes of the named columns, or of the first.
-func keyColumns(names, keys []string) map[int]bool {
-	out := map[int]bool{}
-	for _, key := range keys {
-		for i, name := range names {
-			if name == key {
-				out[i] = true
-			}
-		}
-	}
-	if len(out) == 0 {
-		out[0] = true
-	}
-	return out
-}
-
 func nameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
@@ -54,17 +19,20 @@ func (w *tableWriter) render(r *tableRow) string {
 	case "markdown":
 		return markdownRow(r.cells)
 	case "html":
-		var b strings.Builder
-		b.WriteString("<tr>")
-		for _, cell := range r.cells {
-			b.WriteString("<td>" + escapeHTML(cell) + "</td>")
-		}
-		b.WriteString("</tr>\n")
-		return b.String()
+		return htmlRow(r.cells)
 	case "json":
-		return jsonRow(r, 0, len(r.cells)) + "\n"
+		return jsonRow(r.names, r.cells) + "\n"
 	}
-	return w.pairs(r, 0, len(r.cells)) + "\n"
+	return w.recordText(w.pairs(r, 0, len(r.cells))) + "\n"
+}
+
+// recordText is a row of mode rows, given its cells. A row without a value has no text.
+func (w *tableWriter) recordText(cells string) string {
+	if cells == "" || w.s.c.Record == "{cells}" {
+		return cells
+	}
+	head, tail, _ := strings.Cut(w.s.c.Record, "{cells}")
+	return head + cells + tail
 }
 
 // text is a chunk's text of rows.
@@ -77,29 +45,24 @@ func (w *tableWriter) text(rows []tableRow) string {
 		b.WriteString(rows[i].text)
 	}
 	if w.t.mode == "html" {
-		return w.frame(&b)
+		return htmlTable(w.t.names, b.String())
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// frame is what an HTML table has around its rows; empty in other modes.
-func (w *tableWriter) frame(rows *strings.Builder) string {
-	if w.t.mode != "html" {
-		return ""
-	}
+// htmlTable is a table of HTML around rows.
+func htmlTable(names []string, rows string) string {
 	var b strings.Builder
 	b.WriteString("<table>\n")
-	if len(w.t.names) > 0 {
+	if len(names) > 0 {
 		b.WriteString("<thead><tr>")
-		for _, name := range w.t.names {
+		for _, name := range names {
 			b.WriteString("<th>" + escapeHTML(name) + "</th>")
 		}
 		b.WriteString("</tr></thead>\n")
 	}
 	b.WriteString("<tbody>\n")
-	if rows != nil {
-		b.WriteString(rows.String())
-	}
+	b.WriteString(rows)
 	b.WriteString("</tbody>\n</table>")
 	return b.String()
 }
@@ -112,11 +75,18 @@ func escapeHTML(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// pairs writes cells [i, j) of a row in mode rows, or as a JSON object. Empty cells are left out.
-func (w *tableWriter) pairs(r *tableRow, i, j int) string {
-	if w.t.mode == "json" {
-		return jsonRow(r, i, j)
+func htmlRow(cells []string) string {
+	var b strings.Builder
+	b.WriteString("<tr>")
+	for _, cell := range cells {
+		b.WriteString("<td>" + escapeHTML(cell) + "</td>")
 	}
+	b.WriteString("</tr>\n")
+	return b.String()
+}
+
+// pairs writes cells [i, j) of a row by the template. Empty cells are left out.
+func (w *tableWriter) pairs(r *tableRow, i, j int) string {
 	var b strings.Builder
 	for ; i < j; i++ {
 		pair := w.pair(r, i)
@@ -146,19 +116,15 @@ func (w *tableWriter) pair(r *tableRow, i int) string {
 	return strings.Replace(head, "{header}", name, 1) + value + strings.Replace(tail, "{header}", name, 1)
 }
 
-// jsonRow writes cells [i, j) as a JSON object with string values.
-func jsonRow(r *tableRow, i, j int) string {
-	var b bytes.Buffer
+// jsonRow writes cells as a JSON object with string values.
+func jsonRow(names, cells []string) string {
+	var b strings.Builder
 	b.WriteByte('{')
-	for k := i; k < j; k++ {
-		if k > i {
+	for k, cell := range cells {
+		if k > 0 {
 			b.WriteString(", ")
 		}
-		name := nameOf(r.names, k)
-		if name == "" {
-			name = columnName(k)
-		}
-		b.WriteString(jsonString(name) + ": " + jsonString(r.cells[k]))
+		b.WriteString(jsonString(orText(nameOf(names, k), columnName(k))) + ": " + jsonString(cell))
 	}
 	b.WriteByte('}')
 	return b.String()

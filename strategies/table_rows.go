@@ -1,7 +1,6 @@
 package strategies
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -64,7 +63,7 @@ func (w *tableWriter) chunk() {
 		rows = rows[1:]
 	}
 	repeated := len(rows) - 1
-	if !w.fits(rows, sum) {
+	if w.t.narrow || first.short || !w.fits(rows, sum) {
 		w.wide(first)
 		w.pop(1)
 		w.tail = nil
@@ -90,7 +89,7 @@ func (w *tableWriter) chunk() {
 		w.tail = nil
 		return
 	}
-	w.write(rows, text, "")
+	w.write(rows, text, w.t.header, nil)
 	w.tail = rows[repeated:]
 	w.pop(n)
 }
@@ -124,35 +123,59 @@ func (w *tableWriter) fits(rows []tableRow, sum int) bool {
 			return false
 		}
 	}
+	return b.fitsWhole(w.above() + w.t.header + w.text(rows))
+}
+
+// above is the context above a table's header: the breadcrumb, and the caption if it has not been shown or takes little.
+func (w *tableWriter) above() string {
 	line, _ := w.f.breadcrumb(w.f.crumb)
-	return b.fitsWhole(line + w.t.header + w.text(rows))
+	return line + w.captionAbove()
+}
+
+func (w *tableWriter) captionAbove() string {
+	if w.t.captioned && !w.s.b.within(w.t.captionLine, w.s.b.share(recaptionShare)) {
+		return ""
+	}
+	return w.t.captionLine
 }
 
 // headSize is what context and frame take in the primary unit.
 func (w *tableWriter) headSize() int {
-	line, _ := w.f.breadcrumb(w.f.crumb)
-	frame := w.frame(nil)
-	if line+w.t.header+frame == "" {
+	head := w.above() + w.t.header
+	if w.t.mode == "html" {
+		head += htmlTable(w.t.names, "")
+	}
+	if head == "" {
 		return 0
 	}
-	return w.s.b.caps[0].Counter.Count(line + w.t.header + frame)
+	return w.s.b.caps[0].Counter.Count(head)
 }
 
-// write emits a chunk of rows.
-func (w *tableWriter) write(rows []tableRow, text, context string) {
-	line, shown := w.f.breadcrumb(w.f.crumb)
+// write emits a chunk of rows below a context that follows the breadcrumb and the caption.
+func (w *tableWriter) write(rows []tableRow, text, context string, metadata map[string]any) {
 	c := w.chunkOf(rows, text)
-	c.Context = line + w.t.header + context
-	c.ContextSpans = w.contextSpans(shown)
+	for k, v := range metadata {
+		c.Metadata[k] = v
+	}
+	c.Context = w.above() + context
+	_, shown := w.f.breadcrumb(w.f.crumb)
+	c.ContextSpans = w.contextSpans(shown, w.captionAbove() != "", true)
 	c.Rendered = true
 	c.Spans = rowSpans(rows)
 	w.f.emit(c)
 }
 
-// contextSpans are where the breadcrumb and the table's header stand.
-func (w *tableWriter) contextSpans(shown int) []connector.Span {
+// contextSpans are where the breadcrumb, the caption and the table's header stand, and notes that they have been shown.
+func (w *tableWriter) contextSpans(shown int, caption, header bool) []connector.Span {
 	out := contextSpans(w.f.crumb, shown, nil)
-	if w.t.span.Len() > 0 {
+	if caption {
+		w.t.captioned = true
+		if w.t.captionSpan.Len() > 0 {
+			out = append(out, w.t.captionSpan)
+		}
+	}
+	if header && w.t.span.Len() > 0 {
+		w.t.told = true
 		out = append(out, w.t.span)
 	}
 	return out
@@ -175,6 +198,9 @@ func (w *tableWriter) chunkOf(rows []tableRow, text string) connector.Chunk {
 	if w.t.caption != "" {
 		c.Metadata["caption"] = w.t.caption
 	}
+	if w.t.short {
+		c.Metadata["header_shortened"] = true
+	}
 	return c
 }
 
@@ -190,112 +216,4 @@ func rowSpans(rows []tableRow) []connector.Span {
 		out = append(out, s)
 	}
 	return out
-}
-
-// wide writes a row that does not fit: groups of its cells, the key columns above all but the first. If a cell alone is
-// too long, the row is cut as it stands in the text.
-func (w *tableWriter) wide(r *tableRow) {
-	header, mode := w.t.header, w.t.mode
-	if mode == "markdown" || mode == "html" {
-		w.t.header, w.t.mode = "", "rows"
-	}
-	defer func() { w.t.header, w.t.mode = header, mode }()
-	keys := w.keys(r)
-	var ends []int
-	for i := 0; i < len(r.cells); {
-		above := keys
-		if i == 0 {
-			above = ""
-		}
-		j := i
-		for j < len(r.cells) && w.holds(above, w.pairs(r, i, j+1)) {
-			j++
-		}
-		if j == i {
-			w.raw(r, keys)
-			return
-		}
-		ends = append(ends, j)
-		i = j
-	}
-	i, above := 0, ""
-	for _, j := range ends {
-		if text := w.pairs(r, i, j); text != "" {
-			w.write([]tableRow{*r}, text, above)
-		}
-		i, above = j, keys
-	}
-}
-
-// raw writes a row as it stands in the text: whole if that fits, else cut where it must be, the key columns above all pieces
-// but the first.
-func (w *tableWriter) raw(r *tableRow, keys string) {
-	m := w.s.b.measure(r.raw)
-	line, shown := w.f.breadcrumb(w.f.crumb)
-	if lo, hi := trimPiece(r.raw, 0, len(r.raw)); m.fits(lo, hi, nil) {
-		w.rawPiece(r, lo, hi, line, shown, false)
-		return
-	}
-	room := w.s.b.room(line + keys)
-	c := cutting{seps: defaultSeparators(), fill: minFill}
-	for lo := 0; lo < len(r.raw) && !w.f.done; {
-		got := m.next(lo, len(r.raw), room, c)
-		if from, to := trimPiece(r.raw, lo, got.at); from < to {
-			context := line
-			if lo > 0 {
-				context += keys
-			}
-			w.rawPiece(r, from, to, context, shown, true)
-		}
-		lo = got.at
-	}
-}
-
-// rawPiece emits r.raw[lo:hi].
-func (w *tableWriter) rawPiece(r *tableRow, lo, hi int, context string, shown int, forced bool) {
-	if context != "" && !w.s.b.fitsWhole(context+r.raw[lo:hi]) { // a word that leaves no room
-		context, shown = "", 0
-	}
-	out := w.chunkOf([]tableRow{*r}, r.raw[lo:hi])
-	out.Spans = []connector.Span{{Start: r.span.Start + lo, End: r.span.Start + hi}}
-	out.Context, out.ForcedSplit = context, forced
-	out.ContextSpans = w.contextSpans(shown)
-	w.f.emit(out)
-}
-
-// holds tells whether text below the breadcrumb and a context keeps the caps.
-func (w *tableWriter) holds(context, text string) bool {
-	line, _ := w.f.breadcrumb(w.f.crumb)
-	return w.s.b.fitsWhole(line + w.t.header + context + text)
-}
-
-// keys are the key columns of a row as a context, or empty where they would take more than a quarter of the cap.
-func (w *tableWriter) keys(r *tableRow) string {
-	keys := w.t.keys
-	if w.t.record {
-		keys = keyColumns(r.names, w.s.c.KeyColumns)
-	}
-	cols := make([]int, 0, len(keys))
-	for i := range keys {
-		if i < len(r.cells) {
-			cols = append(cols, i)
-		}
-	}
-	slices.Sort(cols)
-	line := ""
-	for _, i := range cols {
-		if pair := w.pair(r, i); pair != "" {
-			if line != "" {
-				line += w.s.c.Separator
-			}
-			line += pair
-		}
-	}
-	if line == "" {
-		return ""
-	}
-	if line += "\n"; !w.s.b.within(line, w.s.b.share(4)) {
-		return ""
-	}
-	return line
 }

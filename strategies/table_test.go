@@ -102,7 +102,7 @@ func TestTableWideRows(t *testing.T) {
 	}
 	text = "id,text\n7," + strings.Repeat("many words ", 30) + "\n8,few words\n"
 	chunks = csvChunks(t, text, func(c *TableConfig) { c.MaxChars = 80 })
-	if c := chunks[1]; c.Context != "id: 7\n" || !c.ForcedSplit || c.Rendered {
+	if c := chunks[1]; c.Context != "id,text\nid: 7\n" || !c.ForcedSplit || c.Rendered {
 		t.Errorf("%+v", c)
 	}
 }

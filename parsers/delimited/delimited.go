@@ -90,7 +90,7 @@ func Plugin() connector.ParserPlugin {
 
 // Info names the parser.
 func (p *Parser) Info() connector.ParserInfo {
-	return connector.ParserInfo{Name: "csv", Version: 1}
+	return connector.ParserInfo{Name: "csv", Version: 2}
 }
 
 // Parse yields the table as elements of at most 64 KiB or 256 rows; a longer row stands alone.

@@ -16,7 +16,7 @@ const (
 type layout struct {
 	start      int // the first byte of the table; titles stand before it
 	headerSpan connector.Span
-	header     []string
+	header     [][]string // its rows, merged cells of the upper ones filled
 }
 
 // plan finds titles and the header. whole says that the sample is the whole document.
@@ -29,10 +29,21 @@ func plan(s sample, mode string, whole bool) layout {
 	if first > 0 {
 		l.start = s.starts[first]
 	}
-	isHeader := mode == headerYes && (!whole || first+1 < len(s.records)) ||
-		mode == headerAuto && headerLike(s.records[first], s.records[first+1:])
-	if isHeader {
-		l.header, l.headerSpan = s.records[first], connector.Span{Start: s.starts[first], End: s.ends[first]}
+	rows := s.records[first:]
+	n := 0
+	if mode != headerNo {
+		n = stacked(rows)
+	}
+	switch {
+	case mode == headerNo:
+	case n > 0:
+		l.header = fill(rows[:n])
+	case mode == headerYes && (!whole || len(rows) > 1), mode == headerAuto && headerLike(rows[0], rows[1:]):
+		n = 1
+		l.header = rows[:1]
+	}
+	if n > 0 {
+		l.headerSpan = connector.Span{Start: s.starts[first], End: s.ends[first+n-1]}
 	}
 	return l
 }

@@ -58,7 +58,7 @@ func (r *reading) begin(tabs bool) error {
 	r.dialect = r.chooseDialect(head, whole, tabs)
 	l := plan(r.dialect.cut(head, whole), r.config.Header, whole)
 	if l.header != nil {
-		r.header = [][]string{l.header}
+		r.header = l.header
 		r.headerText = string(head[l.headerSpan.Start:l.headerSpan.End])
 		r.headerSpan = l.headerSpan
 	}
