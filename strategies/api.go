@@ -78,7 +78,7 @@ func (s *apiStrategy) Chunks(ctx context.Context, _ *connector.Document, element
 				continue
 			}
 			if el.Symbol == nil && len(els) == 0 {
-				cutBlocks(ctx, s.b, layout{prefix: true}, nil, prepend(el, next))(yield)
+				cutBlocks(ctx, s.b, layout{prefix: true}, nil, resume([]connector.Element{el}, next))(yield)
 				return
 			}
 			els = append(els, el)
@@ -87,12 +87,15 @@ func (s *apiStrategy) Chunks(ctx context.Context, _ *connector.Document, element
 	}
 }
 
-// prepend is a sequence that was begun.
-func prepend(el connector.Element, next func() (connector.Element, error, bool)) iter.Seq2[connector.Element, error] {
+// resume is a sequence that was begun.
+func resume(begun []connector.Element, next func() (connector.Element, error, bool)) iter.Seq2[connector.Element, error] {
 	return func(yield func(connector.Element, error) bool) {
-		var err error
-		for ok := true; ok && yield(el, err); {
-			el, err, ok = next()
+		for _, el := range begun {
+			if !yield(el, nil) {
+				return
+			}
+		}
+		for el, err, ok := next(); ok && yield(el, err); el, err, ok = next() {
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -47,14 +48,17 @@ func Code() connector.StrategyPlugin {
 
 // Info describes the strategy.
 func (s *codeStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "code", Version: 2, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "code", Version: 3, Caps: s.b.caps}
 }
 
-// Chunks cuts one file.
+// Chunks cuts one file. A text that is no code, as its marked-up parts show, is cut as markdown does.
 func (s *codeStrategy) Chunks(ctx context.Context, _ *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
+		next, stop := iter.Pull2(elements)
+		defer stop()
 		f := newFlow(s.b, layout{}, yield)
-		for el, err := range elements {
+		symbols := false
+		for el, err, ok := next(); ok; el, err, ok = next() {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -69,6 +73,11 @@ func (s *codeStrategy) Chunks(ctx context.Context, _ *connector.Document, elemen
 				f.cutCode()
 			}
 			if f.done {
+				return
+			}
+			symbols = symbols || el.Symbol != nil
+			if !symbols && slices.ContainsFunc(el.Children, func(c connector.Element) bool { return inlineAtom(&c) }) {
+				cutBlocks(ctx, s.b, layout{prefix: true}, nil, resume(append(f.els, el), next))(yield)
 				return
 			}
 			f.els = append(f.els, el)
