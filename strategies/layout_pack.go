@@ -8,29 +8,31 @@ import (
 // pack makes chunks of the parts of a section. What a title leads into stays with it: at the cost of the breadcrumb, or cut so that its
 // first sentences fit below the title.
 func (l *layoutFlow) pack(w *window, parts []part, c *crumb) {
-	start := 0
+	var ready []part
+	p := packer{w: w, c: c, parts: parts}
 	for i := 0; i < len(parts) && !w.f.done; i++ {
 		s := i
 		for i+1 < len(parts) && parts[i].glue {
 			i++
 		}
-		if s == i || parts[i].glue || !l.leads(w, parts[s]) {
-			continue
-		}
-		if p := (packer{w: w, c: c, parts: parts}); p.fits(s, i+1) {
+		if s == i || parts[i].glue || !l.leads(w, parts[s]) || p.fits(s, i+1) {
+			ready = append(ready, parts[s:i+1]...)
 			continue
 		}
 		if lo, hi := trimSpan(w.text, parts[s].lo, parts[i].hi); w.m.fits(lo, hi, nil) {
-			l.fill(w, parts[start:s], c)
+			l.fill(w, ready, c)
+			ready = nil
 			w.f.out.add(w, draft{lo: lo, hi: hi, crumb: c, forced: parts[i].cutHi, first: parts[s].el, last: parts[i].el + 1})
-			start = i + 1
 			continue
 		}
+		ready = append(ready, parts[s:i]...)
 		if more := l.firstOf(w, parts[s].lo, parts[i], c); len(more) > 1 {
-			parts = append(parts[:i:i], append(more, parts[i+1:]...)...)
+			ready = append(ready, more...)
+		} else {
+			ready = append(ready, parts[i])
 		}
 	}
-	l.fill(w, parts[start:], c)
+	l.fill(w, ready, c)
 }
 
 // leads tells the parts that make no sense without what follows them: titles, and captions of tables.

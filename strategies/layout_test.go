@@ -208,6 +208,12 @@ func TestLayoutTables(t *testing.T) {
 	if rows != 20 {
 		t.Errorf("%d rows", rows)
 	}
+	small := "1 heading1 Report\n1 text " + strings.Repeat(pageText, 4) + "\n1 heading2 Part\n1 text Before.\n1 table a|b\\n1|2\n1 text After."
+	for _, c := range lawful(t, openLayoutOf(t, func(c *LayoutConfig) { c.MinChars = 0 }), laidOut(small)) {
+		if strings.Contains(c.Text, "1|2") && c.Text != "a|b\n1|2" {
+			t.Errorf("a small table with other text: %q", c.Text)
+		}
+	}
 }
 
 // Pages: a chunk lists all it touches; with multipage: false it touches one.
