@@ -18,6 +18,7 @@ type chunkFlags struct {
 	strategy string
 	sets     []string
 	explain  bool
+	report   reportFlags
 }
 
 func newChunk(a *app) *cobra.Command {
@@ -30,11 +31,13 @@ func newChunk(a *app) *cobra.Command {
 Without -c no configuration is read: the built-in rules choose by file type, or --strategy names a strategy and --set its
 options. With -c, a path inside one of the configuration's sources takes that source's identity, filters and rules.
 
---format html writes one self-contained page that colours the chunks over the text.`,
+--format html writes one self-contained page that colours the chunks over the text. --report tells instead how well the
+files were cut: sizes, ends in mid-sentence, and which chunks are worth a look.`,
 		Example: `  kbsync chunk README.md
   kbsync chunk docs --format jsonl | jq .token_count
   kbsync chunk guide.md --strategy recursive --set max_tokens=200 --set overlap=20
   kbsync chunk guide.md --format html > chunks.html
+  kbsync chunk docs --report --format html > report.html
   kbsync chunk -c kbsync.yaml docs --explain`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.action(func(cmd *cobra.Command, args []string) error {
@@ -45,6 +48,7 @@ options. With -c, a path inside one of the configuration's sources takes that so
 	f.StringVar(&flags.strategy, "strategy", "", "`NAME` of the strategy: "+strings.Join(a.reg.Strategies.Kinds(), ", "))
 	f.StringArrayVar(&flags.sets, "set", nil, "`key=value` of the strategy's options, the value as in YAML; repeat it for more")
 	f.BoolVar(&flags.explain, "explain", false, "say which parser, rule and strategy each file gets, and why")
+	flags.report.register(cmd)
 	formats(cmd, "text, jsonl (one chunk a line) or html (one page)", "text", "jsonl", "json", "html")
 	_ = cmd.RegisterFlagCompletionFunc("strategy", fixed(a.reg.Strategies.Kinds()...))
 	return cmd
@@ -92,10 +96,15 @@ func (a *app) chunk(cmd *cobra.Command, args []string, flags *chunkFlags) error 
 		return errors.Join(err, v.Close())
 	}
 	var out chunkPrinter
-	switch format(cmd) {
-	case "html":
+	switch form := format(cmd); {
+	case flags.report.on:
+		model := v.Model()
+		if out, err = flags.report.printer(a, cmd, &model); err != nil {
+			return errors.Join(err, w.Close(), v.Close())
+		}
+	case form == "html":
 		out = &htmlPrinter{ctx: ctx, a: a, v: v}
-	case "text":
+	case form == "text":
 		out = &textPrinter{a: a, p: painter{a.colored()}, explain: flags.explain}
 	default:
 		out = &linePrinter{a: a, explain: flags.explain}

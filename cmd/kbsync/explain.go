@@ -32,6 +32,9 @@ func explained(f *found, x *pipeline.Explanation, n int) []string {
 		add("options", options(x.Config))
 	}
 	add("caps", strings.Join(x.Caps, ", "))
+	if x.LeftOut > 0 {
+		add("left out", number(x.LeftOut, "chunk")+" that others stand for")
+	}
 	add("degraded", x.Degraded)
 	add("skipped", x.Skip)
 	return lines

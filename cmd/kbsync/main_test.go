@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			"interrupt": interrupt,
 			"badname":   badName,
 			"settle":    settle,
+			"relatedto": relatedTo,
 		},
 		UpdateScripts:       *update,
 		RequireUniqueNames:  true,
@@ -46,6 +47,23 @@ func TestScripts(t *testing.T) {
 
 // settle waits until no file counts as modified a moment ago: such files are read again by the next sync.
 func settle(*testscript.TestScript, bool, []string) { time.Sleep(2100 * time.Millisecond) }
+
+// relatedto FILE: runs kbsync related for the first hit of an answer in JSON.
+func relatedTo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: relatedto FILE")
+	}
+	var v struct {
+		Hits []struct {
+			ChunkID string `json:"chunk_id"`
+		}
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	if len(v.Hits) == 0 {
+		ts.Fatalf("%s has no hit", args[0])
+	}
+	ts.Check(ts.Exec("kbsync", "related", v.Hits[0].ChunkID, "--format", "json"))
+}
 
 // exits CODE COMMAND…: runs the command, which must end with exactly that code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -41,7 +41,7 @@ database hold exactly the chunks of the documents that are there now.`,
 	root.AddCommand(
 		newInit(a), newValidate(a), newSchema(a), newConfig(a), newSources(a), newParse(a), newChunk(a), newPlan(a), newSync(a),
 		newWatch(a), newServe(a), newServeEmbeddings(a),
-		newQuery(a), newExport(a), newVerify(a), newMigrate(a), newAdopt(a), newRollback(a), newStatus(a), newForget(a), newCache(a), newVersion(a),
+		newQuery(a), newRelated(a), newExport(a), newVerify(a), newMigrate(a), newAdopt(a), newRollback(a), newStatus(a), newForget(a), newCache(a), newVersion(a),
 	)
 	return root
 }

@@ -123,7 +123,7 @@ func (a *app) summary(r *pipeline.Result) {
 	d, c, e := r.Documents, r.Chunks, r.Embeddings
 	a.printf("documents   %s\n", counted("nothing to do",
 		d.Added, "added", d.Updated, "updated", d.Moved, "moved", d.Deleted, "deleted", d.Unchanged, "unchanged", d.Skipped, "skipped", d.Failed, "failed"))
-	a.printf("chunks      %s\n", counted("none", c.Upserted, "written", c.Repositioned, "repositioned", c.Deleted, "deleted", c.Unchanged, "unchanged"))
+	a.printf("chunks      %s\n", counted("none", c.Upserted, "written", c.Repositioned, "repositioned", c.Deleted, "deleted", c.Unchanged, "unchanged", c.LeftOut, "left out as copies"))
 	a.printf("embeddings  %s\n", counted("none needed", e.Computed, "computed", e.Cached, "from the store"))
 	if r.LLM != nil {
 		a.printf("answers     %s\n", asked(r.LLM))

@@ -21,6 +21,8 @@ type Result struct {
 		Repositioned int `json:"repositioned"`
 		Deleted      int `json:"deleted"`
 		Unchanged    int `json:"unchanged"`
+		// LeftOut are chunks of the documents that were cut for which others stand, by the configured dedup.
+		LeftOut int `json:"left_out,omitempty"`
 	} `json:"chunks"`
 	Embeddings struct {
 		Computed int `json:"computed"`

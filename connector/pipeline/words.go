@@ -141,7 +141,7 @@ func (p *Pipeline) fillKeywords(ctx context.Context, o *opened) error {
 		keys := indexed(&pt.Record)
 		id, err := connector.ParseUUID(pt.ChunkID)
 		if err != nil || len(keys) == 0 {
-			continue //nolint:nilerr // not written by kbsync
+			continue // not written by kbsync, or nothing to keep
 		}
 		at := [2]string{pt.Source, pt.Path}
 		n, ok := docs[at]

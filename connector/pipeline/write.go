@@ -365,6 +365,7 @@ func (w *writer) settle(ctx context.Context, wins []*window) error {
 				r.Chunks.Repositioned += d.repositioned
 				r.Chunks.Deleted += d.deleted
 				r.Chunks.Unchanged += d.unchanged
+				r.Chunks.LeftOut += d.s.dedup.leftOut()
 			}
 		})
 		path := d.doc.Path

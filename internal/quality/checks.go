@@ -86,10 +86,13 @@ func fence(line string) (c byte, n int, closes bool) {
 	return c, len(line) - len(rest), strings.TrimSpace(rest) == ""
 }
 
-// outside yields the lines of Markdown that are in no code fence; open is set when the last fence does not close.
-func outside(text string, yield func(line string)) (open string) {
-	var in byte
-	var width int
+// fencedLines reads lines of Markdown; start is the line that opened the fence in which they begin, if they do.
+type fencedLines struct{ start string }
+
+// outside yields the lines that are in no code fence; open is the line that opened the last one, if that does not close.
+func (f fencedLines) outside(text string, yield func(line string)) (open string) {
+	in, width, _ := fence(f.start)
+	open = f.start
 	for line := range strings.Lines(text) {
 		c, n, closes := fence(line)
 		switch {
@@ -105,24 +108,27 @@ func outside(text string, yield func(line string)) (open string) {
 }
 
 // unbalancedFence says which code fence does not close. One that is open at the end of the document closes there.
-func unbalancedFence(r *connector.Record, last bool) string {
-	if !markdown(r) || last || r.Metadata["rendered"] == true {
+func unbalancedFence(r *connector.Record, last bool, lines fencedLines) string {
+	if !markdown(r) || r.Metadata["rendered"] == true {
 		return ""
 	}
-	if open := outside(r.EmbedText, func(string) {}); open != "" {
+	if lines.start != "" {
+		return "begins inside " + clip(lines.start, 40)
+	}
+	if open := lines.outside(r.EmbedText, func(string) {}); open != "" && !last {
 		return "opens and does not close: " + clip(open, 40)
 	}
 	return ""
 }
 
 // orphanHeading names the heading that ends a chunk, or is all of it, where there is more to come.
-func orphanHeading(r, after *connector.Record) string {
+func orphanHeading(r, after *connector.Record, lines fencedLines) string {
 	if after == nil || r.Metadata["title_chunk"] == true || after.Metadata["title_chunk"] == true || r.Metadata["generated"] == true || within(r, after) {
 		return ""
 	}
 	last := ""
 	if markdown(r) {
-		open := outside(r.Content, func(line string) {
+		open := lines.outside(r.Content, func(line string) {
 			if s := strings.TrimSpace(line); s != "" {
 				last = s
 			}
@@ -186,7 +192,7 @@ func headlessTable(r *connector.Record) string {
 		}
 		rows = rows[:0]
 	}
-	outside(r.EmbedText, func(line string) {
+	fencedLines{}.outside(r.EmbedText, func(line string) {
 		line = strings.TrimLeft(strings.TrimSpace(line), "> ")
 		if len(line) > 2 && line[0] == '|' && line[len(line)-1] == '|' && strings.Count(line, "|") > 2 {
 			if len(rows) < 3 {

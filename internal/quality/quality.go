@@ -59,7 +59,6 @@ type Collector struct {
 	doc    document
 	strats map[string]*Row
 	files  map[string]*Row
-	order  []string // of files
 }
 
 // place names a chunk for people.
@@ -74,6 +73,7 @@ type document struct {
 	id        string
 	before    *connector.Record // the chunk before pending
 	pending   *connector.Record // the latest chunk: it is looked at when its successor is known
+	fence     string            // the code fence that is open where the chunk before ends
 	scripts   map[string]int    // letters by script
 	strangers map[string][]*Item
 }
@@ -127,14 +127,14 @@ func (c *Collector) look(r, before, after *connector.Record) {
 	c.report.Chunks++
 	c.sizes.add(r.TokenCount)
 	it := newItem(r)
-	strat, file := c.row(c.strats, it.Strategy, 0), c.fileRow(it)
-	for _, row := range []*Row{strat, file} {
+	strategy, file := c.row(c.strats, it.Strategy, 0), c.fileRow(it)
+	for _, row := range []*Row{strategy, file} {
 		row.add(r.TokenCount)
 	}
 	if group, prose := proseOf(r); prose {
 		mid := midSentence(r, after)
 		c.report.ends(group).add(mid)
-		for _, row := range []*Row{strat, file} {
+		for _, row := range []*Row{strategy, file} {
 			row.Ends.add(mid)
 		}
 	}
@@ -144,13 +144,27 @@ func (c *Collector) look(r, before, after *connector.Record) {
 		it.unflag(CutWord)
 	}
 	it.flag(Mojibake, mojibake(r.Content))
-	it.flag(OrphanHeading, orphanHeading(r, after))
-	it.flag(UnbalancedFence, unbalancedFence(r, after == nil))
+	c.fences(it, r, before, after)
 	it.flag(HeadlessTable, headlessTable(r))
 	it.flag(NearDuplicate, c.copyOf(r))
 	it.flag(LanguageMix, mixedWord(r.Content))
 	c.note(r, it)
 	c.sample.add(it)
+}
+
+// fences checks what depends on whether the chunk begins inside a code fence.
+func (c *Collector) fences(it *Item, r, before, after *connector.Record) {
+	open := c.doc.fence
+	if before == nil || overlap(before.Spans, r.Spans) || !markdown(r) || !slices.Equal(headings(before), headings(r)) {
+		open = "" // the chunk has the text before it too, or begins with a heading, which the parser did not find in a fence
+	}
+	if strings.Contains(r.Context, "```") || strings.Contains(r.Context, "~~~") {
+		open = ""
+	}
+	lines := fencedLines{start: open}
+	it.flag(OrphanHeading, orphanHeading(r, after, lines))
+	it.flag(UnbalancedFence, unbalancedFence(r, after == nil, lines))
+	c.doc.fence = lines.outside(r.Content, func(string) {})
 }
 
 // copyOf names the chunk that this one nearly repeats. Chunks that share text on purpose (overlap) are no copies.

@@ -80,7 +80,7 @@ func TestFlags(t *testing.T) {
 		"heading of html":  {[][]*connector.Record{titled}, "orphan_heading"},
 		"last heading":     {[][]*connector.Record{cut("a.md", md, prose, "## The end\n")}, ""},
 		"comment in fence": {[][]*connector.Record{cut("a.md", md, "```sh\n# comment\n```\n\n", prose)}, ""},
-		"fence":            {[][]*connector.Record{cut("a.md", md, "```go\nfunc f() {\n", "}\n```\n\n"+prose, other)}, "unbalanced_fence unbalanced_fence"},
+		"fence":            {[][]*connector.Record{cut("a.md", md, "```go\nfunc f() {\n", "# comment\n", "}\n```\n\n"+prose, other)}, "unbalanced_fence unbalanced_fence unbalanced_fence"},
 		"fence in list":    {[][]*connector.Record{cut("a.md", md, "- run:\n\n  ```sh\n  ls\n  ```\n\n", prose)}, ""},
 		"fence of tildes":  {[][]*connector.Record{cut("a.md", md, "~~~\n```\n~~~\n\n", prose)}, ""},
 		"table":            {[][]*connector.Record{cut("a.md", md, "| a | b |\n|---|---|\n| 1 | 2 |\n", "| 3 | 4 |\n| 5 | 6 |\n")}, "headless_table"},
