@@ -11,6 +11,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/config"
+	"github.com/kbsync/kbsync/connector/llmtest"
 	"github.com/kbsync/kbsync/connector/parsertest"
 	"github.com/kbsync/kbsync/connector/pipeline"
 	"github.com/kbsync/kbsync/connector/strategytest"
@@ -37,6 +38,9 @@ var variants = map[string][]string{
 	"parent_child": {"{}", "{ parent: 90, child: 30 }", "{ parent: section, parent_max: 400, child: 120, unit: chars }", "{ parent: 300, unit: chars, of: { recursive: { max_chars: 120, overlap: 30 } } }"},
 	"hierarchical": {"{}", "{ levels: [160, 80, 40] }", "{ levels: [600, 250], unit: chars, of: { sentence: { max_chars: 120 } } }"},
 	"sliding":      {"{}", "{ max_tokens: 48, size: 3, step: 2 }", "{ window: sentence, max_chars: 100 }", "{ max_chars: 300, size: 3, step: 1, of: { markdown: { max_chars: 150 } } }"},
+	"propositions": {"{}", "{ of: { markdown: { max_tokens: 48, heading: out } } }", "{ of: { table: {} } }"},
+	"llm":          {"{}", "{ max_tokens: 48, window_tokens: 200, title: true, summary: true }", "{ max_chars: 150, min_chars: 20 }"},
+	"contextual":   {"{}", "{ of: { markdown: { max_tokens: 60 } }, document_tokens: 300 }", "{ of: { recursive: { max_chars: 200 } } }"},
 }
 
 // openVariants opens every strategy of the program with each of its settings.
@@ -52,6 +56,8 @@ func openVariants(t *testing.T) map[string]connector.Strategy {
 		all = append(all, plugin)
 	}
 	env := strategytest.Env(all...)
+	llm := &llmtest.Double{Says: llmtest.Obliging().Says, Forgets: true}
+	env.LLM = func(context.Context) (connector.LLM, error) { return llm, nil }
 	open := map[string]connector.Strategy{}
 	for _, kind := range reg.Strategies.Kinds() {
 		if len(variants[kind]) == 0 {
