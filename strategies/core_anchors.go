@@ -17,6 +17,9 @@ const (
 	anchorReach = 12
 	// anchorBytes is how much text on either side a key is made from.
 	anchorBytes = 32
+	// blankReach is anchorReach for blank lines in running text: a paragraph's start is a good place, and what is planned together
+	// moves together.
+	blankReach = 5
 	// longLine is the length in bytes from which a line's sentences are candidates too.
 	longLine = 400
 )
@@ -32,6 +35,7 @@ type candidate struct {
 // anchorer finds anchors among candidates that arrive in ascending order.
 type anchorer struct {
 	reach int
+	first int         // there is none before; 0: reach
 	queue []candidate // ascending keys: the first is the smallest within reach of the last
 	found []int
 }
@@ -39,7 +43,7 @@ type anchorer struct {
 // add takes the next candidate.
 func (a *anchorer) add(c candidate) {
 	a.advance(c.x)
-	c.low = c.x >= a.reach
+	c.low = c.x >= max(a.first, a.reach)
 	for n := len(a.queue); n > 0 && a.queue[n-1].key >= c.key; n-- {
 		if a.queue[n-1].key == c.key {
 			c.low = false

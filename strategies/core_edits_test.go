@@ -159,9 +159,8 @@ func TestWindowsDoNotShow(t *testing.T) {
 // TestWindowStaysSmall streams a long text: what is held does not grow with it.
 func TestWindowStaysSmall(t *testing.T) {
 	part := prose(1, 1000, false)
-	s := &stream{b: &budget{caps: []connector.Cap{{Max: 500, Counter: counters.Chars{}}}, overlap: 50, minChars: 20}, yield: func(connector.Chunk, error) bool { return true }}
-	s.c = textCut{cutting: cutting{seps: defaultSeparators(), fill: minFill}, anchored: true, good: levelLatinSemi}
-	s.anchors.reach = s.b.anchorRadius()
+	b := &budget{caps: []connector.Cap{{Max: 500, Counter: counters.Chars{}}}, overlap: 50, minChars: 20}
+	s := newStream(b, textCut{cutting: cutting{seps: defaultSeparators(), fill: minFill}, anchored: true, good: levelLatinSemi}, func(connector.Chunk, error) bool { return true })
 	for k := range 50 {
 		s.add(&connector.Element{Kind: connector.KindText, Text: part, Span: connector.Span{Start: k * len(part), End: (k + 1) * len(part)}})
 		if s.waiting >= max(windowBytes, len(s.text)-s.pos) {

@@ -2,59 +2,32 @@ package strategies
 
 import "unicode/utf8"
 
-// withOverlap finds where a chunk starts that repeats the end of the one before, and where it ends then: with the
-// overlap counted within the cap. If less new text would end worse than inside a sentence because of it, the overlap is
-// shortened, and left out at last: it never makes progress impossible.
-func (s *stream) withOverlap(m *measure, c textCut, plain cut, hi int) (from int, got cut) {
-	lo := skipBlank(s.text, s.pos, hi)
-	if c.sentences > 0 {
-		for n := c.sentences; n > 0; n-- {
-			if from := s.sentencesBefore(c, lo, n); from < lo {
-				if got, ok := m.nextFrom(from, lo, hi, nil, c.cutting); ok && got.level <= max(plain.level, c.good) {
-					return from, got
-				}
-			}
+// withOverlap finds where a chunk of text[pos:at) starts that repeats the end of the one before, with the overlap counted within the
+// cap. Where not all of it fits it is shortened, and left out at last.
+func (s *stream) withOverlap(m *measure, c textCut, at int) int {
+	if c.sentences == 0 && s.b.overlap == 0 {
+		return s.pos
+	}
+	lo := skipBlank(s.text, s.pos, at)
+	_, end := trimSpan(s.text, s.pos, at)
+	if lo >= end {
+		return s.pos
+	}
+	for n := c.sentences; n > 0; n-- {
+		if from := s.sentencesBefore(c, lo, n); from < lo && m.fits(from, end, nil) {
+			return from
 		}
-		return s.pos, plain
+	}
+	if c.sentences > 0 {
+		return s.pos
 	}
 	for budget := s.b.overlap; budget > 0; budget /= 2 {
 		from := m.overlapStart(max(0, lo-8*budget, s.begun+1-s.base), lo, budget, s.kind, c)
-		if from >= lo {
-			continue
-		}
-		got, ok := m.nextFrom(from, lo, hi, nil, c.cutting)
-		if ok && got.at > lo && got.level <= max(plain.level, c.good) {
-			if got.at < hi {
-				got = s.keepTail(m, c, from, lo, got, hi)
-			}
-			return from, got
+		if from < lo && m.fits(from, end, nil) {
+			return from
 		}
 	}
-	return s.pos, plain
-}
-
-// keepTail leaves no crumb between a chunk with overlap and the end of the packing: the cut goes back to leave more.
-func (s *stream) keepTail(m *measure, c textCut, from, lo int, got cut, hi int) cut {
-	least := s.b.minChars
-	start, to := trimSpan(s.text, got.at, hi)
-	if least == 0 || start == to || to-start >= 4*least || chars(s.text[start:to], least) >= least {
-		return got
-	}
-	stop := to
-	for n := 0; n < least && stop > lo; n++ {
-		stop = runeFloor(s.text, lo, stop-1)
-	}
-	at, level := c.seps.last(s.text, lo, lo, stop)
-	if level == levelNone {
-		at, level = lastWord(s.text, lo, stop), c.seps.word
-	}
-	if at = c.besideAtom(at, lo, stop); at <= lo {
-		return got
-	}
-	if _, end := trimSpan(s.text, from, at); !m.fits(from, end, nil) {
-		return got
-	}
-	return cut{at: at, level: level}
+	return s.pos
 }
 
 // overlapStart finds the start of whole pieces before lo that are at most budget long. Pieces are what the cut at lo parts, of

@@ -33,6 +33,7 @@ type separators struct {
 	custom  []string          // separators in order, for a list of the user's own; nil for the default ones
 	stays   []int             // how much of each custom one stays with the text before it
 	word    uint8             // the level of word boundaries: below all others
+	prices  []int             // what a cut costs, by level
 }
 
 // defaultSeparators are those of SPEC section 5.
@@ -67,6 +68,10 @@ func staying(sep string) int {
 
 func rankedSeparators(rank [levelCount]uint8) *separators {
 	s := &separators{rank: rank, word: rank[levelWord]}
+	s.prices = make([]int, s.word+1)
+	for kind := levelCount; kind > 0; kind-- {
+		s.prices[rank[kind-1]] = kindPrices()[kind-1]
+	}
 	for b := range s.first {
 		s.first[b] = levelNone
 	}
@@ -96,7 +101,44 @@ func customSeparators(list []string) *separators {
 		s.first[sep[0]] = min(s.first[sep[0]], level)
 	}
 	s.word = uint8(len(s.custom))
+	for l := range s.word + 1 {
+		s.prices = append(s.prices, 1024*int(l)/int(s.word+1))
+	}
 	return s
+}
+
+// kindPrices are what cuts at the default kinds of separators cost.
+func kindPrices() [levelCount]int {
+	return [levelCount]int{0, 128, 128, 512, 128, 512, 2048, 2048, 4096, 4096}
+}
+
+// firstGood is the lowest level at which sentences end.
+func (s *separators) firstGood() uint8 {
+	if s.custom != nil {
+		return 0
+	}
+	return s.rank[levelStop]
+}
+
+// lastSpace is the last cut in (lo, hi] at blank space.
+func (s *separators) lastSpace(text string, lo, hi int) (int, uint8) {
+	if s.custom != nil {
+		at, level := s.last(text, lo, lo, hi)
+		if level == levelNone {
+			return 0, level
+		}
+		return at, level
+	}
+	worst := s.rank[levelSpace]
+	for p := hi - 1; p >= lo; p-- {
+		if s.first[text[p]] > worst {
+			continue
+		}
+		if l, end := s.at(text, p, worst+1); l <= worst && end <= hi {
+			return end, l
+		}
+	}
+	return 0, levelNone
 }
 
 // at tells whether a separator of a level better than best starts at p, and where the text after it starts.

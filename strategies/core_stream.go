@@ -33,7 +33,7 @@ type textCut struct {
 // window of the text.
 func chunkText(ctx context.Context, b *budget, c textCut, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
-		s := &stream{b: b, c: c, yield: yield, anchors: anchorer{reach: b.anchorRadius()}}
+		s := newStream(b, c, yield)
 		for el, err := range elements {
 			if err == nil {
 				err = ctx.Err()
@@ -52,6 +52,13 @@ func chunkText(ctx context.Context, b *budget, c textCut, elements iter.Seq2[con
 		}
 		s.process(true)
 	}
+}
+
+// newStream is the state at a document's start.
+func newStream(b *budget, c textCut, yield func(connector.Chunk, error) bool) *stream {
+	s := &stream{b: b, c: c, yield: yield, anchors: anchorer{reach: b.anchorRadius()}}
+	s.blanks = anchorer{reach: max(1, (b.caps[0].Max-b.overlap)*blankReach/10, min(b.minChars, s.anchors.reach)), first: s.anchors.reach}
+	return s
 }
 
 // mark is a place from which on headings and page hold.
@@ -75,6 +82,7 @@ type stream struct {
 
 	scan    lineScan
 	anchors anchorer // positions in the parsed text
+	blanks  anchorer // the same among blank lines alone
 	para    int      // where the paragraph that is being read starts, in the parsed text
 	x, xAt  int      // the last candidate's distance, and its position in text
 	wide    int      // how many of the 64 bytes around it are beyond ASCII
@@ -88,6 +96,7 @@ type stream struct {
 	open   bool // the last cut went through a word
 	kind   uint8
 	closed bool
+	planner
 }
 
 func (s *stream) add(el *connector.Element) {
@@ -149,7 +158,7 @@ func (s *stream) process(final bool) bool {
 		if len(s.starts) > 0 && s.starts[0]-s.base <= sure {
 			hi, whole = s.starts[0]-s.base, true
 		}
-		if hi <= s.pos || !s.chunk(m, c, hi, whole) {
+		if hi <= s.pos || !s.pack(m, c, hi, whole) {
 			break
 		}
 	}
@@ -226,22 +235,31 @@ func (s *stream) findStarts(final bool) int {
 		if s.anchors.idle(s.base+p, kind) {
 			return
 		}
+		if !s.c.paragraphs && kind < 2 && s.titleBefore(p) {
+			return
+		}
 		c := candidate{at: s.base + p}
 		c.key, s.wide = keyAround(s.text, p, kind)
 		s.x += s.b.roughly(p-s.xAt, s.wide)
 		s.xAt, c.x = p, s.x
 		s.anchors.add(c)
+		if !s.c.paragraphs && (kind == 0 || kind == 1 && lineEnds(s.text, p)) {
+			s.blanks.add(c)
+		}
 	})
 	end := min(s.scan.pos, len(s.text))
 	if final {
 		end = len(s.text)
 	}
-	s.anchors.advance(s.x + s.b.roughly(max(0, end-s.xAt), s.wide))
-	s.starts = append(s.starts, s.anchors.found...)
-	s.anchors.found = s.anchors.found[:0]
-	if s.c.paragraphs { // anchors are decided later than paragraphs, and one may be both
-		slices.Sort(s.starts)
-		s.starts = slices.Compact(s.starts)
+	far := s.x + s.b.roughly(max(0, end-s.xAt), s.wide)
+	for _, a := range [...]*anchorer{&s.anchors, &s.blanks} {
+		a.advance(far)
+		s.starts = append(s.starts, a.found...)
+		a.found = a.found[:0]
+	}
+	slices.Sort(s.starts) // one is decided later than the other, and a place may be both
+	s.starts = slices.Compact(s.starts)
+	if s.c.paragraphs {
 		if n := len(s.starts); final && n > 0 && s.b.joinsNext(s.text, s.starts[n-1]-s.base, len(s.text)) {
 			s.starts = s.starts[:n-1] // nothing comes that a short last paragraph could join
 		}
@@ -249,28 +267,84 @@ func (s *stream) findStarts(final bool) int {
 	if final {
 		return len(s.text)
 	}
-	for _, c := range s.anchors.queue {
-		if c.low {
-			return min(end, c.at-s.base)
+	for _, a := range [...]*anchorer{&s.anchors, &s.blanks} {
+		for _, c := range a.queue {
+			if c.low {
+				end = min(end, c.at-s.base)
+				break
+			}
 		}
 	}
 	return end
 }
 
-// chunk cuts the next chunk from text[pos:hi). whole says that packing ends at hi, else more text may follow; it returns
-// false if that is needed first, or if the consumer wants no more.
-func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
-	stop := hi // blank space at the end is looked at once
-	if s.hi != s.base+hi {
+// bounds is where the text to pack up to hi ends, blank space aside, and where packing goes on behind it. whole says that packing ends at
+// hi, else more text may follow. Nothing is left where it is done with all there was.
+func (s *stream) bounds(hi int, whole bool) (end, stop int, left bool) {
+	if s.hi != s.base+hi { // blank space at the end is looked at once
 		_, end := trimSpan(s.text, s.pos, hi)
 		s.hi, s.hiText = s.base+hi, s.base+end
 	}
-	if whole {
-		if hi = s.hiText - s.base; hi <= s.pos {
-			s.pos = stop
-			return true
+	if !whole {
+		return hi, hi, true
+	}
+	if end = s.hiText - s.base; end <= s.pos {
+		s.pos = hi
+		return end, hi, false
+	}
+	return end, hi, true
+}
+
+// pack cuts the next chunks from text[pos:hi), as many as are planned together. It returns false if more text is needed first, or if the
+// consumer wants no more.
+func (s *stream) pack(m *measure, c textCut, hi int, whole bool) bool {
+	hi, stop, left := s.bounds(hi, whole)
+	if !left {
+		return true
+	}
+	far := horizon*s.b.caps[0].Max + 8*anchorBytes
+	if !whole && hi-s.pos < far+4*anchorBytes {
+		return false
+	}
+	end, all := hi, whole
+	if hi-s.pos > far {
+		end, all = runeFloor(s.text, s.pos, s.pos+far), false
+	}
+	if from, to := trimSpan(s.text, s.pos, hi); all && m.fits(from, to, nil) {
+		return s.emit(m, c, cut{at: hi}, hi, stop)
+	}
+	cuts := s.plan(m, c, end, all)
+	if len(cuts) == 0 {
+		return s.first(m, c, hi, stop, whole)
+	}
+	for _, got := range cuts {
+		if from, to := trimSpan(s.text, s.pos, got.at); !m.fits(from, to, nil) {
+			return s.first(m, c, hi, stop, whole)
+		}
+		if !s.emit(m, c, got, hi, stop) {
+			return false
 		}
 	}
+	return true
+}
+
+// titleBefore tells that the line before p goes with what starts there.
+func (s *stream) titleBefore(p int) bool {
+	least := max(0, p-4*titleChars)
+	_, end := trimSpan(s.text, least, p)
+	lo := strings.LastIndexByte(s.text[least:end], '\n') + 1
+	return (lo > 0 || least == 0) && least+lo < end && s.titled(least+lo, end)
+}
+
+// chunk cuts the next chunk from text[pos:hi), the longest that ends well. It returns false if more text is needed first, or if the
+// consumer wants no more.
+func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
+	hi, stop, left := s.bounds(hi, whole)
+	return !left || s.first(m, c, hi, stop, whole)
+}
+
+// first is chunk for text that is left.
+func (s *stream) first(m *measure, c textCut, hi, stop int, whole bool) bool {
 	got := m.next(s.pos, hi, nil, c.cutting)
 	if !whole && got.at+4*s.b.minChars+4*anchorBytes > hi {
 		return false
@@ -278,9 +352,14 @@ func (s *stream) chunk(m *measure, c textCut, hi int, whole bool) bool {
 	if got.at < hi {
 		got = s.noCrumbs(m, c, got, hi)
 	}
+	return s.emit(m, c, got, hi, stop)
+}
+
+// emit makes a chunk that ends at a cut, with the overlap that fits.
+func (s *stream) emit(m *measure, c textCut, got cut, hi, stop int) bool {
 	from := s.pos
 	if s.pos > 0 && !s.open {
-		from, got = s.withOverlap(m, c, got, hi)
+		from = s.withOverlap(m, c, got.at)
 	}
 	start, end := trimSpan(s.text, from, got.at)
 	if start < end {

@@ -46,7 +46,7 @@ func openParagraph(_ context.Context, c *ParagraphConfig, env connector.Strategy
 
 // Info describes it.
 func (s *paragraph) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "paragraph", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "paragraph", Version: 2, Caps: s.b.caps}
 }
 
 // Chunks streams: it holds a window of the text.

@@ -79,7 +79,7 @@ func openRecursive(_ context.Context, c *RecursiveConfig, env connector.Strategy
 
 // Info describes it.
 func (s *recursive) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "recursive", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "recursive", Version: 2, Caps: s.b.caps}
 }
 
 // Chunks streams: it holds a window of the text.

@@ -49,7 +49,7 @@ func openSentence(_ context.Context, c *SentenceConfig, env connector.StrategyEn
 
 // Info describes it.
 func (s *sentence) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "sentence", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "sentence", Version: 2, Caps: s.b.caps}
 }
 
 // Chunks streams: it holds a window of the text.

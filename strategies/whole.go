@@ -35,7 +35,7 @@ func openWhole(_ context.Context, _ *WholeConfig, env connector.StrategyEnv) (co
 
 // Info describes it.
 func (s *whole) Info() connector.StrategyInfo {
-	info := connector.StrategyInfo{Name: "whole", Version: 1}
+	info := connector.StrategyInfo{Name: "whole", Version: 2}
 	if s.b != nil {
 		info.Caps = s.b.caps
 	}
