@@ -123,7 +123,7 @@ func (s *adaptive) limit(before string, el *connector.Element) int {
 	return level
 }
 
-// holds is the densest level whose chunks hold a text; what is over the cap is cut in any case.
+// holds is the densest level whose chunks hold a text. What is over the cap is cut in any case, but may be made of words that fit it.
 func (s *adaptive) holds(text string) int {
 	c := s.b.caps[0]
 	most := func(level int) int { return s.levels[level].caps[0].Max }
@@ -131,9 +131,6 @@ func (s *adaptive) holds(text string) int {
 		return densityLevels - 1
 	}
 	n := c.Counter.Count(text)
-	if n > c.Max {
-		return densityLevels - 1
-	}
 	level := densityLevels - 1
 	for level > 0 && n > most(level) {
 		level--

@@ -151,9 +151,7 @@ func (s *agentic) room(h *docHead, size int) int {
 		}
 		for text := range keptTogether(before, el) {
 			if !underByBytes(s.fit.caps[0], len(text), size) {
-				if n := s.fit.caps[0].Counter.Count(text); n <= most {
-					size = max(size, n)
-				}
+				size = max(size, min(most, s.fit.caps[0].Counter.Count(text)))
 			}
 		}
 		before = el.Text

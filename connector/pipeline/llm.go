@@ -68,7 +68,7 @@ func (a *answers) Keep(ctx context.Context, key llmcall.Key, answer connector.LL
 // languageModel is the configured language model as strategies see it: its answers are kept, its requests retried, paced and within the budget.
 func (p *Pipeline) languageModel(ctx context.Context) (connector.LLM, error) {
 	if p.file.LLM == nil {
-		return nil, UsageErrorf("the configuration names no language model: add llm: with one of %s", strings.Join(p.reg.LLMs.Kinds(), ", "))
+		return nil, &UsageError{absentError{fmt.Errorf("the configuration names no language model: add llm: with one of %s", strings.Join(p.reg.LLMs.Kinds(), ", "))}}
 	}
 	p.llm.once.Do(func() { p.llm.caller, p.llm.err = p.openLLM(ctx) })
 	if p.llm.err != nil {
