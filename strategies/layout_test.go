@@ -257,6 +257,22 @@ func TestLayoutNewAfter(t *testing.T) {
 	}
 }
 
+// Front matter of every form stays in one piece while it fits, also where it holds blank lines and what looks like headings.
+func TestFrontMatterStaysWhole(t *testing.T) {
+	for _, front := range []string{
+		"---\ntitle: x\n\n# no heading\ntags: [a, b]\n---\n", "+++\ntitle = 'x'\n\n# no heading\n[a]\nb = 1\n+++\n", ";;;\n\"title\": \"# x\",\n\n\"n\": 3\n;;;\n", "{\n\"title\": \"x\",\n\n\"n\": 3\n}\n",
+	} {
+		els := markdownElements(t, front+"\n# Heading\n\n"+strings.Repeat(pageText, 6)+"\n")
+		md := markdownDefaults()
+		md.MaxChars = 60
+		for _, s := range []connector.Strategy{mustOpen(t, Markdown(), &md), openLayoutOf(t, func(c *LayoutConfig) { c.MaxChars = 60 })} {
+			if got := lawful(t, s, els)[0].Text; !strings.HasPrefix(got, strings.TrimSpace(front)) {
+				t.Errorf("%s: %q", s.Info().Name, got)
+			}
+		}
+	}
+}
+
 func TestLayoutConfig(t *testing.T) {
 	for _, change := range []func(*LayoutConfig){
 		func(c *LayoutConfig) { c.NewAfter = Amount{} },
