@@ -36,6 +36,7 @@ func (c ContextualConfig) Validate() error {
 // contextual puts before each chunk what places it in its document (Anthropic, "Introducing Contextual Retrieval", 2024).
 type contextual struct {
 	of     connector.Strategy
+	roomy  connector.Strategy // the same with room in its caps; nil: that cannot be told to it
 	caps   []connector.Cap
 	model  *llmModel
 	c      ContextualConfig
@@ -64,7 +65,7 @@ func openContextual(ctx context.Context, c *ContextualConfig, env connector.Stra
 	}
 	s := &contextual{caps: of.Info().Caps, c: *c}
 	if roomy, ok := withRoom(*choice, s.caps, c.ContextTokens); ok {
-		if of, err = env.Strategy(ctx, roomy); err != nil {
+		if s.roomy, err = env.Strategy(ctx, roomy); err != nil {
 			return nil, fmt.Errorf("contextual: of: with context_tokens (%d) kept free of its cap: %w", c.ContextTokens, err)
 		}
 	}
@@ -94,9 +95,8 @@ type situated struct {
 func (s *contextual) Chunks(ctx context.Context, doc *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		var title titled
-		whole := &unsplit{caps: s.caps}
 		w := &surroundings{tokens: s.model.tokens.Count, most: s.c.DocumentTokens}
-		chunks := w.of(whole.mend(s.of.Chunks(ctx, doc, whole.watch(title.watch(elements)))))
+		chunks := w.of(s.cut(ctx, doc, title.watch(elements)))
 		for c, err := range ahead(ctx, chunks, func(ctx context.Context, x situated) (connector.Chunk, error) {
 			return s.place(ctx, title.title, x)
 		}) {

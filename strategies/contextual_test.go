@@ -137,6 +137,6 @@ func TestContextualKeepsAtomsWhole(t *testing.T) {
 		found = found || strings.TrimSpace(c.Text) == strings.TrimSpace(fence) && !c.ForcedSplit
 	}
 	if !found {
-		t.Errorf("the fence of %d characters, with a cap of 300, is in no chunk alone: %+v", len(fence), chunks)
+		t.Errorf("the fence of %d characters, with a cap of 300, is in no chunk whole: %+v", len(fence), chunks)
 	}
 }
