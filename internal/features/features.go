@@ -162,7 +162,7 @@ func (m *Meter) Features(complete bool) Features {
 		Bytes: m.bytes, Characters: m.chars, Elements: m.elements, Complete: complete && !m.full,
 		Code: share(m.code, m.bytes), Declarations: share(m.declared, m.bytes), Tables: share(m.tables, m.bytes), Turns: share(m.turns, m.bytes),
 		Lists: share(m.lists, m.bytes), Prose: share(m.prose, m.bytes),
-		Headings: m.headings, HeadingDensity: 1000 * share(m.headings, m.chars), HeadingDepth: m.depth,
+		Headings: m.headings, HeadingDensity: share(1000*m.headings, m.chars), HeadingDepth: m.depth,
 		Paragraph: share(m.blockChars, m.blocks), Sentence: share(m.sentenceUnits, m.sentences),
 		Words: m.bag.Size(), Terms: m.bag.Terms(), Numbers: m.bag.Numbers(), Entropy: m.bag.Entropy(), TypeToken: m.bag.TypeToken(),
 		Narration: m.bag.Narration(), Chinese: m.bag.Chinese(),
