@@ -273,11 +273,11 @@ func (s *stream) words(m *measure, c textCut, lo, hi int) bool {
 	if got.at <= lo || got.at >= hi {
 		return false
 	}
-	if n := len(p.spots); got.forced && n > 1 && s.b.crumb(s.text[p.spots[n-2].at:p.spots[n-1].end]) { // the word is cut in any case
-		p.spots = p.spots[:n-1]
-		lo = p.spots[n-2].at
-		from, to := trimSpan(s.text, lo, hi)
-		got = m.forcedCut(from, to, nil)
+	if n := len(p.spots); got.forced && n > 1 && s.b.crumb(s.text[p.spots[n-2].at:p.spots[n-1].end]) {
+		from, to := trimSpan(s.text, p.spots[n-2].at, hi)
+		if joined := m.forcedCut(from, to, nil); joined.at > lo { // the word is cut in any case
+			p.spots, lo, got = p.spots[:n-1], p.spots[n-2].at, joined
+		}
 	}
 	_, stopAt := trimSpan(s.text, lo, got.at)
 	level := got.level
@@ -356,11 +356,9 @@ func (s *stream) search(m *measure) bool {
 				continue
 			}
 			size := x.toSize - y.atSize
-			if size > most-band && (size > most+band || !m.fits(y.at, x.end, nil)) {
-				if i == j-1 && size > most-band {
-					continue // too long by itself
-				}
-				low = max(low, i+1)
+			over := size > most-band && (size > most+band || !m.fits(y.at, x.end, nil))
+			if over || len(s.b.caps) > 1 && !m.fits(y.at, x.end, nil) {
+				low = max(low, min(i+1, j-1)) // a place that alone is too far away is measured again from itself
 				break
 			}
 			cost := y.best + price

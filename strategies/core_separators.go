@@ -141,8 +141,27 @@ func (s *separators) lastSpace(text string, lo, hi int) (int, uint8) {
 	return 0, levelNone
 }
 
-// at tells whether a separator of a level better than best starts at p, and where the text after it starts.
+// at tells whether a separator of a level better than best starts at p, and where the text after it starts. None ends before a mark that
+// joins it: a blank or a stop with an accent is one character to a reader.
 func (s *separators) at(text string, p int, best uint8) (level uint8, end int) {
+	level, end = s.find(text, p, best)
+	if level == levelNone || end == len(text) || text[end-1] == '\n' || text[end-1] == '\r' {
+		return level, end
+	}
+	q := end
+	if text[q] == ' ' { // blanks are one word, with the mark on the last
+		for q < len(text) && q < end+wordSight && text[q] == ' ' {
+			q++
+		}
+	}
+	if markAt(text, q) {
+		return levelNone, p
+	}
+	return level, end
+}
+
+// find is at before any mark.
+func (s *separators) find(text string, p int, best uint8) (level uint8, end int) {
 	if s.custom != nil {
 		for l, sep := range s.custom[:min(int(best), len(s.custom))] {
 			if strings.HasPrefix(text[p:], sep) {
@@ -166,9 +185,6 @@ func (s *separators) at(text string, p int, best uint8) (level uint8, end int) {
 		}
 		return s.rank[levelLine], p + 1
 	case ' ', '\t':
-		if markAt(text, p+1) {
-			return levelNone, p
-		}
 		return s.rank[levelSpace], p + 1
 	case '.', '!', '?':
 		if end := sentences.LatinStop(text, p); end > 0 {
@@ -340,7 +356,7 @@ func wordBoundary(before, after rune) bool {
 // ideographic marks). Letters by UAX #29 are none: Bopomofo, Hangul, full-width letters, the iteration mark.
 func wide(r rune) bool {
 	switch {
-	case r < 0x2E80 || r == 0x3005 || r == 0x303B || r == 0x303C:
+	case r < 0x2E80 || r >= 0x302A && r <= 0x302F || r == 0x3099 || r == 0x309A || r == 0x3005 || r == 0x303B || r == 0x303C:
 		return false
 	case r <= 0x30FF, r >= 0x31C0 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x3FFFF:
 		return true
@@ -360,13 +376,13 @@ func joins(r rune) bool {
 		r == 0x30FC || r == 0x3099 || r == 0x309A || r > 0x2FF && unicode.In(r, unicode.Mn, unicode.Mc, unicode.Me)
 }
 
-// markAt tells that a character which joins the one before it stands at p: a space with an accent is one cluster.
+// markAt tells that a mark, a joiner or a variation selector at p makes one cluster with the character before it (UAX #29, GB9).
 func markAt(text string, p int) bool {
 	if p >= len(text) || text[p] < 0xCC { // the first combining mark is U+0300
 		return false
 	}
 	r, _ := utf8.DecodeRuneInString(text[p:])
-	return joins(r)
+	return joins(r) && r != 0x3005 && r != 0x303B && r != 0x30FC
 }
 
 // blank tells the white space that parts words. The narrow no-break space joins the parts of one word (UAX #29, ExtendNumLet).

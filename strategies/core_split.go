@@ -46,22 +46,29 @@ func trimSpan(text string, lo, hi int) (int, int) {
 	return start, hi
 }
 
-// skipBlank is the position of the first character at or after p that is no blank space, at most hi.
+// skipBlank is the position of the first character at or after p that is no blank space, at most hi. A blank with a mark on it is none,
+// nor are the blanks that make one word with it (UAX #29, WB3d).
 func skipBlank(text string, p, hi int) int {
-	for p < hi {
+	for run := p; p < hi; {
 		c := text[p]
-		if c < utf8.RuneSelf {
-			if !asciiSpace(c) && c != '\v' && c != '\f' {
+		n := 1
+		if c != ' ' && c < utf8.RuneSelf {
+			run = p
+		}
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(text[p:hi]); !unicode.IsSpace(r) {
 				return p
 			}
-			p++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(text[p:hi])
-		if !unicode.IsSpace(r) {
+		} else if !asciiSpace(c) && c != '\v' && c != '\f' {
 			return p
 		}
-		p += n
+		if q := p + n; q < hi && text[q] >= 0xCC && c != '\n' && c != '\r' && markAt(text, q) {
+			return run
+		}
+		if p += n; c != ' ' && c < utf8.RuneSelf {
+			run = p
+		}
 	}
 	return min(p, hi)
 }
@@ -234,13 +241,13 @@ func (m *measure) forcedCut(lo, hi int, room []int) cut {
 			to = ends[k+1]
 		}
 		if from, to := trimSpan(m.text, from, to); from == to || m.fits(from, to, nil) {
-			return cut{at: ends[k], level: levelNone, forced: link < ends[k] && ends[k] < end}
+			return cut{at: ends[k], level: levelNone, forced: insideURL(m.text, lo, ends[k], hi)}
 		}
 	} else if len(ends) > 0 && m.fits(lo, ends[0], nil) {
-		return cut{at: ends[0], level: levelNone, forced: link < ends[0] && ends[0] < end}
+		return cut{at: ends[0], level: levelNone, forced: insideURL(m.text, lo, ends[0], hi)}
 	}
 	at, _ := m.clusterCut(lo, hi, reach, room)
-	return cut{at: at, level: levelNone, forced: !slices.Contains(ends, at) || link < at && at < end}
+	return cut{at: at, level: levelNone, forced: !slices.Contains(ends, at) || insideURL(m.text, lo, at, hi)}
 }
 
 // clusterCut is the last grapheme boundary in [lo, reach] up to which text[lo:] fits. If there is none but lo it is the last character
@@ -295,6 +302,12 @@ func urlAround(text string, lo, p, hi int) (from, to int) {
 		return 0, 0
 	}
 	return max(from, lo), to
+}
+
+// insideURL tells that p parts a web address.
+func insideURL(text string, lo, p, hi int) bool {
+	from, to := urlAround(text, lo, p, hi)
+	return from < p && p < to
 }
 
 // schemeOf is the scheme of web addresses that s ends in, or empty.

@@ -31,8 +31,19 @@ func (r *Ruler) furthest(s *search, i, hi, max int) int {
 	if i >= hi || max <= 0 {
 		return i
 	}
-	if r.fits(s, i, hi, max) {
-		return hi
+	// Look no further than about twice the tokens of the text, and on where
+	// fewer are needed: a range far over max costs its length to count.
+	for far := i; ; {
+		if far = r.place(r.rank(far) + 2*max + cutLonger); far >= hi {
+			if r.fits(s, i, hi, max) {
+				return hi
+			}
+			break
+		}
+		if !r.fits(s, i, far, max) {
+			hi = far
+			break
+		}
 	}
 	// Look no further than the longest tokens could go.
 	fit, over := r.bracket(s, i, min(hi, i+max*r.e.vocab.most+1), max)
