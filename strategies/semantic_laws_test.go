@@ -82,6 +82,7 @@ func FuzzSemantic(f *testing.F) {
 	f.Add([]byte("# A\n\nText. More text! 中文。另一句？\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nx\n\ty\n```\n- i\n  - j\n"), uint8(30), uint8(5), uint8(7))
 	f.Add([]byte(strings.Repeat("long word ", 60)+"https://example.com/"+strings.Repeat("x", 90)), uint8(50), uint8(0), uint8(2))
 	f.Add([]byte("\n \n\t\n"), uint8(9), uint8(3), uint8(1))
+	f.Add([]byte(" "+strings.Repeat("0", 50)), uint8(50), uint8(0), uint8(2)) // an indentation that does not fit
 	p := markdown.New(1 << 20)
 	f.Fuzz(func(t *testing.T, text []byte, size, overlap, piece uint8) {
 		if len(text) > 4096 || size < 4 {
@@ -92,8 +93,8 @@ func FuzzSemantic(f *testing.F) {
 		for k, s := range []connector.Strategy{
 			openHashed(t, Semantic(), &SemanticConfig{Sizing: sizing, Breakpoint: breakEnhanced, Buffer: int(piece) % 4}),
 			openHashed(t, Semantic(), &SemanticConfig{Sizing: sizing, Breakpoint: breakPercentile, Amount: 60, MinSize: Amount{N: int(piece) % (1 + int(size)/2)}}),
-			openHashed(t, Cluster(), &ClusterConfig{Sizing: sizing, Piece: 1 + int(piece)%64}),
-			openHashed(t, Cluster(), &ClusterConfig{Sizing: sizing, Piece: 1 + int(piece)%64, Method: clusterAgglomerative}),
+			openHashed(t, Cluster(), &ClusterConfig{Sizing: sizing, Piece: 1 + int(size)/8 + int(piece)%64}),
+			openHashed(t, Cluster(), &ClusterConfig{Sizing: sizing, Piece: 1 + int(size)/8 + int(piece)%64, Method: clusterAgglomerative}),
 		} {
 			if s, ok := s.(*semantic); ok && piece%2 == 0 {
 				s.p.limit = 300

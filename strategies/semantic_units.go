@@ -115,7 +115,9 @@ func (t *stretch) add(u grain) {
 		t.units[n-1].hi = u.hi
 		return
 	case n == 1 && t.blank(t.units[0]):
-		u.lo = t.units[0].lo
+		if t.fits(t.units[0].lo, u.hi) { // else an indentation that does not fit
+			u.lo = t.units[0].lo
+		}
 		t.units = t.units[:0]
 	}
 	t.units = append(t.units, u)
@@ -154,18 +156,20 @@ func (t *stretch) pieces(c cutting) {
 			t.units = append(t.units, u)
 			continue
 		}
-		for lo := u.lo; lo < u.hi; {
+		for lo, from := u.lo, u.lo; lo < u.hi; { // a blank start belongs to the first part
 			got := small.next(lo, u.hi, nil, c)
 			if got.forced || got.level == levelNone { // a word that is longer than a piece stays whole
 				got.at = t.wordEnd(max(lo+1, got.at), u.hi)
 			}
-			part := grain{lo: lo, hi: got.at, cutLo: u.cutLo && lo == u.lo, cutHi: u.cutHi && got.at == u.hi}
-			if t.blank(part) && lo > u.lo {
-				t.units[len(t.units)-1].hi = got.at
-			} else {
+			part := grain{lo: from, hi: got.at, cutLo: u.cutLo && from == u.lo, cutHi: u.cutHi && got.at == u.hi}
+			switch lo = got.at; {
+			case !t.blank(part):
 				t.units = append(t.units, part)
+				from = lo
+			case from > u.lo:
+				t.units[len(t.units)-1].hi = lo
+				from = lo
 			}
-			lo = got.at
 		}
 	}
 }
