@@ -59,6 +59,7 @@ func (s *nest) Chunks(ctx context.Context, doc *connector.Document, elements ite
 				return
 			}
 		}
+		r.final = true
 		for k := range r.groups {
 			if !r.cut(&r.groups[k], true) {
 				return
@@ -87,6 +88,7 @@ type nestRun struct {
 	groups []grouper
 	latest *nestNode // leaf
 	begun  int       // where it starts
+	final  bool      // no leaf is to come
 }
 
 // leaf takes the next chunk of the strategy below.

@@ -3,6 +3,7 @@ package strategies
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -93,10 +94,12 @@ func (r *nestRun) boundary(g *grouper, m *measure, base int, list []*nestNode, f
 		return 1, true // longer than a parent: it stands alone
 	case fit == len(list):
 		return fit, final
+	case fit+1 == len(list) && !final: // what is behind the boundary is known by what follows it
+		return 0, false
 	case fit == limit:
 		return fit, true
 	}
-	return choose(m.text, base, list, ends, fit), true
+	return r.choose(g, m.text, base, list, ends, fit), true
 }
 
 // Kinds of boundaries between nodes, the better ones first: 0 to 6 is the number of headings that both sides share where the headings
@@ -108,7 +111,7 @@ const (
 
 // choose finds the best boundary in the later half of what fits: where the headings change at the shallowest level and, of equal ones, the
 // one whose hash of the text around it is the smallest, so that an edit moves few of them.
-func choose(text string, base int, list []*nestNode, ends []int, fit int) int {
+func (r *nestRun) choose(g *grouper, text string, base int, list []*nestNode, ends []int, fit int) int {
 	start := list[0].start - base
 	best, least := fit, ^uint64(0)
 	for k := fit; k > 0; k-- {
@@ -121,7 +124,7 @@ func choose(text string, base int, list []*nestNode, ends []int, fit int) int {
 		if !slices.Equal(before, after) {
 			kind = uint64(min(shared(before, after), kindSame-1))
 		}
-		if at < ends[k-1] && !trimmable(list[k-1].last, list[k].first, base+ends[k-1]) {
+		if at < ends[k-1] && (g.level > 0 || r.trimmed(list, k, base+ends[k-1]) == nil) {
 			kind = kindEntangled
 		}
 		near := text[start:min(len(text), max(list[k].end-base, at))]
@@ -142,12 +145,6 @@ func shared(a, b []string) int {
 	return n
 }
 
-// trimmable tells that what a leaf repeats of the text before it can be left out.
-func trimmable(before, n *nestNode, end int) bool {
-	c := n.chunk
-	return n.end > end && len(c.Spans) == 1 && !c.Rendered && !c.Generated && !c.ForcedSplit && !before.chunk.ForcedSplit
-}
-
 // part prepares the boundary before list[k]: leaves on both sides of a parent's end share no text, if that can be. Levels above have their
 // boundaries where lower ones have them.
 func (r *nestRun) part(g *grouper, list []*nestNode, k int) {
@@ -158,27 +155,35 @@ func (r *nestRun) part(g *grouper, list []*nestNode, k int) {
 	for _, n := range list[:k] {
 		end = max(end, n.end)
 	}
-	if list[k].start < end && trimmable(list[k-1], list[k], end) {
-		r.trim(list[k], end)
+	if n := list[k]; n.start < end {
+		if c := r.trimmed(list, k, end); c != nil {
+			n.chunk, n.start, n.end = c, c.Spans[0].Start, c.Spans[0].End
+		}
 	}
 }
 
-// trim leaves out what a leaf repeats of the text before end.
-func (r *nestRun) trim(n *nestNode, end int) {
-	c := *n.chunk
-	span := c.Spans[0]
-	from, to := trimSpan(c.Text, end-span.Start, len(c.Text))
-	if from >= to {
-		return
+// trimmed is the leaf list[k] without what it repeats of the text before end; nil where that must stay.
+func (r *nestRun) trimmed(list []*nestNode, k, end int) *connector.Chunk {
+	c := *list[k].chunk
+	if list[k].end <= end || len(c.Spans) != 1 || c.Rendered || c.Generated || c.ForcedSplit || list[k-1].chunk.ForcedSplit {
+		return nil
 	}
-	c.Text, c.Spans = c.Text[from:to], []connector.Span{{Start: span.Start + from, End: span.Start + to}}
+	start := c.Spans[0].Start
+	from, to := skipBlank(c.Text, end-start, len(c.Text)), len(c.Text)
+	if k := strings.LastIndexAny(c.Text[end-start:from], "\r\n"); k >= 0 {
+		from = end - start + k + 1 // a line's indentation stays with it
+	}
+	if from >= to || k+1 == len(list) && !r.final || k+1 < len(list) && list[k+1].start <= start+from {
+		return nil // the next one repeats some of that text too
+	}
+	c.Text, c.Spans = c.Text[from:to], []connector.Span{{Start: start + from, End: start + to}}
 	c.Tokens, c.TokenUnit, c.Vector = 0, "", nil
 	for _, limit := range r.caps {
 		if limit.Counter.Count(c.EmbedText()) > limit.Max {
-			return // fewer bytes can be more tokens
+			return nil // fewer bytes can be more tokens
 		}
 	}
-	n.chunk, n.start, n.end = &c, c.Spans[0].Start, c.Spans[0].End
+	return &c
 }
 
 // close hands a group to the level above. A node that is longer than a parent goes up as it is, and so does an only child, except to

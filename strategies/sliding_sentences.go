@@ -55,7 +55,14 @@ type sentenceStream struct {
 func (s *sentenceStream) process(final bool) bool {
 	s.gather()
 	m, c := s.b.measure(s.text), s.c
-	c.atoms = s.fitting(m)
+	if c.atoms = s.fitting(m); c.atoms != nil {
+		end := 0 // what is inside of one that is cut anyway is found by the outer one
+		c.atoms.big = slices.DeleteFunc(c.atoms.big, func(a connector.Span) bool {
+			nested := a.End <= end
+			end = max(end, a.End)
+			return nested
+		})
+	}
 	sure := s.findSentences(final)
 	for s.pos < len(s.text) && !s.closed {
 		for len(s.starts) > 0 && (s.starts[0] <= s.base+s.pos || c.insideAtom(s.starts[0]-s.base)) {

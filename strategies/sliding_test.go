@@ -8,6 +8,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/strategytest"
+	"github.com/kbsync/kbsync/internal/decode"
 )
 
 // slidingConfig is the default, changed.
@@ -149,7 +150,7 @@ func FuzzSliding(f *testing.F) {
 	f.Add([]byte(strings.Repeat("longword", 60)+"\n\n"+strings.Repeat("中文没有空格", 60)), uint8(12), uint8(3))
 	f.Add([]byte("Dr. No said: \"Go!\" Then v1.2 of it. 3.14 is pi.\r\n\r\n1. one\n2. two\n"), uint8(40), uint8(2))
 	f.Fuzz(func(t *testing.T, text []byte, size, n uint8) {
-		if len(text) > 4096 || size < 4 {
+		if len(text) > 4096 || size < 4 || decode.Binary(text) {
 			return
 		}
 		els := markdownElements(t, string(text))
