@@ -82,7 +82,7 @@ func (l *layoutFlow) firstOf(w *window, lo int, p part, c *crumb) []part {
 	if isTable(el) && p.lo == w.at(p.el) && p.extra == nil {
 		return l.rowsOf(w, p, c)
 	}
-	if isAtom(el) || keepsTogether(el) || isTable(el) || el.Kind == connector.KindHeading {
+	if isAtom(el) || keepsTogether(el) || isTable(el) || el.Kind == connector.KindHeading || len(el.Children) > 0 { // children may be atoms
 		return nil
 	}
 	above := w.f.room(w.above(c, lo))
