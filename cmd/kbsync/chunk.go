@@ -105,9 +105,9 @@ func (a *app) chunk(cmd *cobra.Command, args []string, flags *chunkFlags) error 
 	case form == "html":
 		out = &htmlPrinter{ctx: ctx, a: a, v: v}
 	case form == "text":
-		out = &textPrinter{a: a, p: painter{a.colored()}, explain: flags.explain}
+		out = &textPrinter{a: a, p: painter{a.colored()}, explain: newExplainer(ctx, v, flags.explain)}
 	default:
-		out = &linePrinter{a: a, explain: flags.explain}
+		out = &linePrinter{a: a, explain: newExplainer(ctx, v, flags.explain)}
 	}
 	err = a.cutAll(ctx, v, w, args, out)
 	return errors.Join(err, w.Close(), v.Close())
@@ -165,18 +165,20 @@ func failedFiles(n int) error {
 // linePrinter prints JSON Lines.
 type linePrinter struct {
 	a       *app
-	explain bool
+	explain *explainer
 }
 
 func (l *linePrinter) chunk(r *connector.Record) error { return l.a.line(r) }
 
 func (l *linePrinter) document(f *found, x *pipeline.Explanation, n int) error {
-	if l.explain {
-		for _, line := range explained(f, x, n) {
-			l.a.note("%s", line)
-		}
+	if l.explain == nil {
+		return nil
 	}
-	return nil
+	object, err := l.explain.object(f, x, n)
+	if err != nil {
+		return err
+	}
+	return l.a.line(object)
 }
 
 func (l *linePrinter) end() error { return nil }
@@ -185,7 +187,7 @@ func (l *linePrinter) end() error { return nil }
 type textPrinter struct {
 	a       *app
 	p       painter
-	explain bool
+	explain *explainer
 	n       int
 }
 
@@ -202,12 +204,17 @@ func (t *textPrinter) chunk(r *connector.Record) error {
 }
 
 func (t *textPrinter) document(f *found, x *pipeline.Explanation, n int) error {
-	if t.explain {
-		for _, line := range explained(f, x, n) {
-			t.a.printf("%s\n", line)
-		}
-		t.a.printf("\n")
+	if t.explain == nil {
+		return nil
 	}
+	lines, err := t.explain.lines(f, x, n)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		t.a.printf("%s\n", line)
+	}
+	t.a.printf("\n")
 	return nil
 }
 

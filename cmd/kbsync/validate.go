@@ -35,6 +35,8 @@ type validation struct {
 type named struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
+	// Preset that a rule names.
+	Preset string `json:"preset,omitempty"`
 }
 
 type embedderInfo struct {
@@ -104,10 +106,10 @@ func (a *app) validate(ctx context.Context, r *validation, connect bool) error {
 		if s := file.Rules[i].Strategy; s != nil {
 			kind = s.Kind
 		}
-		r.Rules = append(r.Rules, named{file.Rules[i].Name, kind})
+		r.Rules = append(r.Rules, named{file.Rules[i].Name, kind, file.Rules[i].Preset})
 	}
 	for _, conf := range file.Sources {
-		r.Sources = append(r.Sources, named{conf.Name, conf.Kind})
+		r.Sources = append(r.Sources, named{Name: conf.Name, Kind: conf.Kind})
 		err = errors.Join(err, a.checkSource(ctx, v, conf, r, connect))
 	}
 	if err = errors.Join(err, v.Close()); err != nil || !connect {
@@ -199,7 +201,11 @@ func (a *app) showValidation(r *validation) {
 		a.printf("  source    %s (%s)\n", s.Name, s.Kind)
 	}
 	for _, rule := range r.Rules {
-		a.printf("  rule      %s: %s\n", rule.Name, rule.Kind)
+		kind := rule.Kind
+		if rule.Preset != "" {
+			kind += " (preset " + rule.Preset + ")"
+		}
+		a.printf("  rule      %s: %s\n", rule.Name, kind)
 	}
 	a.printf("  embedder  %s: %s, %d dimensions\n", r.Embedder.Kind, r.Embedder.Model, r.Embedder.Dimensions)
 	a.printf("  sink      %s", r.Sink)
