@@ -164,7 +164,7 @@ func (k *cutter) text(lo, hi int) {
 // children adds the parts of a container, each with the text up to the next.
 func (k *cutter) children(children []connector.Element, lo, hi, depth int) {
 	first := min(max(children[0].Span.Start-k.w.base, lo), hi)
-	if own := k.w.text[lo:first]; first > lo && strings.ContainsRune(strings.TrimSpace(own), '\n') || len(own) > 64 || inlineAtom(&children[0]) && hasWord(own) {
+	if own := k.w.text[lo:first]; first > lo && strings.ContainsRune(strings.TrimSpace(own), '\n') || len(own) > 64 || inlineAtom(&children[0]) && k.apart(own, first, children[0].Span.End-k.w.base) {
 		k.range_(nil, lo, first, depth)
 		lo = first
 	}
@@ -187,6 +187,14 @@ func (k *cutter) children(children []connector.Element, lo, hi, depth int) {
 
 // inlineAtom tells an atom within a text, as a citation is.
 func inlineAtom(el *connector.Element) bool { return isAtom(el) && el.Table == nil }
+
+// apart tells that what stands before an atom, at text[lo:hi), is a part for itself: words are, and an indentation that the atom has no room for.
+func (k *cutter) apart(before string, lo, hi int) bool {
+	if hasWord(before) {
+		return true
+	}
+	return before != "" && strings.TrimSpace(before) == "" && !k.fits(lo-len(before), hi, nil) && k.fits(lo, hi, nil)
+}
 
 // hasWord tells text from the mark of an item.
 func hasWord(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
@@ -279,11 +287,15 @@ func (k *cutter) table(el *connector.Element, lo, hi int) {
 	if t.HeaderText != "" {
 		again = k.newExtra(t.HeaderText, trimmedSpan(t.HeaderText, t.HeaderSpan))
 	}
-	first := len(k.parts)
+	first, before := len(k.parts), k.extra
 	if !own {
 		k.extra = again
 	}
 	room := k.extraRoom(again)
+	tail := hi // what follows the last row, as the end of an environment does, is no part of it
+	if last := t.Rows[len(t.Rows)-1].Span.End - k.w.base; last > lo && last < hi && strings.TrimSpace(k.w.text[last:hi]) != "" {
+		hi = last
+	}
 	for i := range t.Rows {
 		end := hi
 		if i+1 < len(t.Rows) {
@@ -295,6 +307,9 @@ func (k *cutter) table(el *connector.Element, lo, hi int) {
 		}
 		k.row(lo, end, room)
 		lo = end
+	}
+	if k.extra = before; lo < tail {
+		k.text(lo, tail)
 	}
 	if !k.sameTable(k.el-1, t.ID) && first < len(k.parts) {
 		k.parts[first].fresh = true

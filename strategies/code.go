@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clipperhouse/uax29/v2/words"
+
 	"github.com/kbsync/kbsync/connector"
 )
 
@@ -48,7 +50,7 @@ func Code() connector.StrategyPlugin {
 
 // Info describes the strategy.
 func (s *codeStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "code", Version: 3, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "code", Version: 4, Caps: s.b.caps}
 }
 
 // Chunks cuts one file. A text that is no code, as its marked-up parts show, is cut as markdown does.
@@ -275,11 +277,52 @@ func (k *coder) members(r *region) []region {
 	}
 	if n := len(out); n > 0 && lo < r.hi {
 		if speaks(k.w.text[lo:r.hi]) {
-			return append(out, region{lo: lo, hi: r.hi, top: r.top})
+			out = append(out, region{lo: lo, hi: r.hi, top: r.top})
+		} else {
+			out[n-1].hi = r.hi
 		}
-		out[n-1].hi = r.hi
+	}
+	return k.wholeWords(out)
+}
+
+// wholeWords joins members whose border goes through a word: a grammar that is wrong about its text, as that of the shell is about a manual,
+// has a string begin at an apostrophe.
+func (k *coder) wholeWords(regions []region) []region {
+	out := regions[:0]
+	for _, r := range regions {
+		if n := len(out); n > 0 && partsWord(k.w.text, r.lo) {
+			out[n-1].hi = r.hi
+			continue
+		}
+		out = append(out, r)
 	}
 	return out
+}
+
+// wordReach is how far around a place words are looked for.
+const wordReach = 128
+
+// partsWord tells that p lies inside a word (UAX #29) or a web address.
+func partsWord(text string, p int) bool {
+	lo, hi := max(0, p-wordReach), min(len(text), p+wordReach)
+	if at := strings.LastIndexAny(text[lo:p], " \t\r\n"); at >= 0 {
+		lo += at + 1
+	}
+	if at := strings.IndexAny(text[p:hi], " \t\r\n"); at >= 0 {
+		hi = p + at
+	}
+	lo, hi = runeFloor(text, 0, lo), runeFloor(text, p, hi)
+	if lo == p || p == hi {
+		return false
+	}
+	if insideURL(text, lo, p, hi) {
+		return true
+	}
+	at := lo
+	for it := words.FromString(text[lo:hi]); at < p && it.Next(); {
+		at += len(it.Value())
+	}
+	return at > p
 }
 
 // speaks tells whether text holds more than blank space and closing marks.

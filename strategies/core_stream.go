@@ -200,7 +200,7 @@ func (s *stream) fitting(m *measure) *atomSet {
 	}
 	set := &atomSet{}
 	sort.SliceStable(s.atoms, func(i, k int) bool { return s.atoms[i].Start < s.atoms[k].Start })
-	end := 0
+	end, bigEnd := 0, 0
 	for _, a := range s.atoms {
 		cut := a.Start < s.base // its start is gone, so a chunk has ended inside it: it is big, whatever is left
 		a.Start, a.End = max(a.Start-s.base, 0), a.End-s.base
@@ -211,7 +211,8 @@ func (s *stream) fitting(m *measure) *atomSet {
 		if from, to := trimSpan(s.text, a.Start, known); !cut && m.fits(from, to, nil) {
 			set.keep = append(set.keep, a)
 			end = a.End
-		} else {
+		} else if a.End > bigEnd { // not one inside another, which a cut parts as well
+			bigEnd = a.End
 			set.big = append(set.big, a)
 		}
 	}

@@ -46,7 +46,7 @@ var _ connector.Strategy = (*latexStrategy)(nil)
 
 // Info describes the strategy.
 func (s *latexStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: "latex", Parser: "latex", Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: "latex", Parser: "latex", Version: 2, Caps: s.b.caps}
 }
 
 // Chunks cuts one document. The names of the labels in a chunk are in its metadata.

@@ -82,7 +82,7 @@ func openBlocks(name string) func(context.Context, *MarkdownConfig, connector.St
 
 // Info describes the strategy.
 func (s *blockStrategy) Info() connector.StrategyInfo {
-	return connector.StrategyInfo{Name: s.name, Version: 1, Caps: s.b.caps}
+	return connector.StrategyInfo{Name: s.name, Version: 2, Caps: s.b.caps}
 }
 
 // Chunks cuts one document.
