@@ -30,6 +30,9 @@ func withClock(ctx context.Context, d time.Duration, cause error) (context.Conte
 			cancel(cause)
 		}
 	})
+	if time.Since(c.since) >= d { // no time at all
+		cancel(cause)
+	}
 	return context.WithValue(ctx, docClockKey{}, c), func() {
 		c.timer.Stop()
 		cancel(nil)
