@@ -298,7 +298,7 @@ func (s *stream) laps(m *measure, c textCut) {
 	first := 0
 	if s.pos > 0 && !s.open {
 		lo := skipBlank(s.text, s.pos, len(s.text))
-		from := lo
+		var from int
 		if c.sentences > 0 {
 			from = s.sentencesBefore(c, lo, c.sentences)
 		} else {
