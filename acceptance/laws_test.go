@@ -41,7 +41,7 @@ var variants = map[string][]string{
 	"latex":        {"{}", "{ max_tokens: 48 }", "{ max_chars: 150 }"},
 	"dialogue":     {"{}", "{ max_tokens: 48 }", "{ max_chars: 150, overlap_turns: 1 }"},
 	"api":          {"{}", "{ max_tokens: 48 }", "{ max_chars: 200 }"},
-	"parent_child": {"{}", "{ parent: 150, child: 48 }", "{ parent: section, parent_max: 400, child: 120, unit: chars }", "{ parent: 300, unit: chars, of: { recursive: { max_chars: 120, overlap: 30 } } }"},
+	"parent_child": {"{}", "{ parent: 150, child: 48 }", "{ parent: 90, child: 30 }", "{ parent: section, parent_max: 400, child: 120, unit: chars }", "{ parent: 300, unit: chars, of: { recursive: { max_chars: 120, overlap: 30 } } }"},
 	"hierarchical": {"{}", "{ levels: [160, 80, 40] }", "{ levels: [600, 250], unit: chars, of: { sentence: { max_chars: 120 } } }"},
 	"sliding":      {"{}", "{ max_tokens: 48, size: 3, step: 2 }", "{ window: sentence, max_chars: 100 }", "{ max_chars: 300, size: 3, step: 1, of: { markdown: { max_chars: 150 } } }"},
 	"propositions": {"{}", "{ of: { markdown: { max_tokens: 48, heading: out } } }", "{ of: { table: {} } }"},
