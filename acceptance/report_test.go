@@ -82,8 +82,8 @@ func TestReportRealDocuments(t *testing.T) {
 				}
 			}
 		}
-		for kind, most := range map[string]float64{
-			checks.CutWord: 0.001, checks.Mojibake: 0.02, checks.OrphanHeading: 0.01, checks.UnbalancedFence: 0.08, checks.HeadlessTable: 0.01,
+		for kind, most := range map[string]float64{ // norwich-city.txt among the fixtures is garbled in truth: its pounds are Â£
+			checks.CutWord: 0.001, checks.Mojibake: 0.03, checks.OrphanHeading: 0.01, checks.UnbalancedFence: 0.08, checks.HeadlessTable: 0.01,
 			checks.LanguageMix: 0.03, checks.SizeOutlier: 0.1,
 		} {
 			if rate := float64(rep.Flags[kind]) / float64(rep.Chunks); rate > most {
