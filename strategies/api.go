@@ -59,22 +59,15 @@ func (s *apiStrategy) Info() connector.StrategyInfo {
 // Chunks cuts one file. A description is held whole, since what it refers to may stand anywhere in it; other text streams.
 func (s *apiStrategy) Chunks(ctx context.Context, _ *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
-		next, stop := iter.Pull2(elements)
+		next, stop := iter.Pull2(textual(ctx, elements))
 		defer stop()
 		var els []connector.Element
-		for {
-			el, err, ok := next()
-			if !ok {
-				break
-			}
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err, ok := next(); ok; el, err, ok = next() {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
 			}
-			if el.Kind == connector.KindDropped || el.Text == "" {
+			if el.Text == "" {
 				continue
 			}
 			if el.Symbol == nil && len(els) == 0 {
@@ -84,19 +77,6 @@ func (s *apiStrategy) Chunks(ctx context.Context, _ *connector.Document, element
 			els = append(els, el)
 		}
 		s.cut(ctx, els, yield)
-	}
-}
-
-// resume is a sequence that was begun.
-func resume(begun []connector.Element, next func() (connector.Element, error, bool)) iter.Seq2[connector.Element, error] {
-	return func(yield func(connector.Element, error) bool) {
-		for _, el := range begun {
-			if !yield(el, nil) {
-				return
-			}
-		}
-		for el, err, ok := next(); ok && yield(el, err); el, err, ok = next() {
-		}
 	}
 }
 

@@ -81,15 +81,12 @@ func cutBlocks(ctx context.Context, b *budget, lay layout, tables tableSink, ele
 	return func(yield func(connector.Chunk, error) bool) {
 		f := newFlow(b, lay, yield)
 		f.tables = tables
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
 			}
-			if el.Kind == connector.KindDropped || el.Text == "" {
+			if el.Text == "" {
 				continue
 			}
 			if f.add(el); f.done {

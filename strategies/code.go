@@ -56,19 +56,16 @@ func (s *codeStrategy) Info() connector.StrategyInfo {
 // Chunks cuts one file. A text that is no code, as its marked-up parts show, is cut as markdown does.
 func (s *codeStrategy) Chunks(ctx context.Context, _ *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
-		next, stop := iter.Pull2(elements)
+		next, stop := iter.Pull2(textual(ctx, elements))
 		defer stop()
 		f := newFlow(s.b, layout{}, yield)
 		symbols := false
 		for el, err, ok := next(); ok; el, err, ok = next() {
-			if err == nil {
-				err = ctx.Err()
-			}
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
 			}
-			if el.Kind == connector.KindDropped || el.Text == "" {
+			if el.Text == "" {
 				continue
 			}
 			if len(f.els) > 0 && f.size() >= windowLimit {

@@ -45,17 +45,12 @@ func (s *langChain) Chunks(ctx context.Context, _ *connector.Document, elements 
 func wholeText(ctx context.Context, elements iter.Seq2[connector.Element, error], cut func(text string, yield func(connector.Chunk, error) bool)) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		var parts []string
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
 			}
-			if el.Kind != connector.KindDropped {
-				parts = append(parts, el.Text)
-			}
+			parts = append(parts, el.Text)
 		}
 		cut(strings.Join(parts, ""), yield)
 	}

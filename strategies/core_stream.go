@@ -34,16 +34,10 @@ type textCut struct {
 func chunkText(ctx context.Context, b *budget, c textCut, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		s := newStream(b, c, yield)
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
-			}
-			if el.Kind == connector.KindDropped {
-				continue
 			}
 			s.add(&el)
 			if s.waiting >= max(windowBytes, len(s.text)-s.pos) && !s.process(false) {
@@ -102,7 +96,7 @@ type stream struct {
 func (s *stream) add(el *connector.Element) {
 	s.parts = append(s.parts, el.Text)
 	s.waiting += len(el.Text)
-	s.addAtoms(el)
+	s.atoms = atomSpans(s.atoms, el)
 	last := mark{}
 	if n := len(s.marks); n > 0 {
 		last = s.marks[n-1]
@@ -123,21 +117,6 @@ func (s *stream) add(el *connector.Element) {
 		return
 	}
 	s.marks = append(s.marks, next)
-}
-
-// addAtoms notes what may not be cut while it fits: marked elements and rows, at any depth.
-func (s *stream) addAtoms(el *connector.Element) {
-	if el.Atom && el.Span.Len() > 0 {
-		s.atoms = append(s.atoms, el.Span)
-	}
-	if el.Table != nil {
-		for _, row := range el.Table.Rows {
-			s.atoms = append(s.atoms, row.Span)
-		}
-	}
-	for k := range el.Children {
-		s.addAtoms(&el.Children[k])
-	}
 }
 
 // process cuts as far as the text at hand decides; all of it if final. It returns false once the consumer wants no more.

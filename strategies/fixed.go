@@ -60,16 +60,10 @@ func (s *fixed) Info() connector.StrategyInfo {
 func (s *fixed) Chunks(ctx context.Context, _ *connector.Document, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		w := &windows{b: s.b, yield: yield}
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
-			}
-			if el.Kind == connector.KindDropped {
-				continue
 			}
 			w.parts = append(w.parts, el.Text)
 			w.waiting += len(el.Text)

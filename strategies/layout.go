@@ -87,15 +87,12 @@ func (s *layoutStrategy) Chunks(ctx context.Context, _ *connector.Document, elem
 			l.describe(&c)
 			return yield(c, err)
 		})
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
 			}
-			if el.Kind == connector.KindDropped || el.Text == "" {
+			if el.Text == "" {
 				continue
 			}
 			if l.add(el); l.f.done {

@@ -92,16 +92,10 @@ func (s *boundaries) Chunks(ctx context.Context, _ *connector.Document, elements
 func (s *boundaries) cut(ctx context.Context, title *titled, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		text := s.stretch(0, mark{})
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
-			}
-			if el.Kind == connector.KindDropped {
-				continue
 			}
 			text.add(&el)
 			if text.waiting < stretchBytes || !strings.HasSuffix(el.Text, "\n") {

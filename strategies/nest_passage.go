@@ -23,26 +23,12 @@ func (p *passage) tap(elements iter.Seq2[connector.Element, error]) iter.Seq2[co
 		for el, err := range elements {
 			if err == nil && el.Kind != connector.KindDropped {
 				p.buf = append(p.buf, el.Text...)
-				p.note(&el)
+				p.atoms = atomSpans(p.atoms, &el)
 			}
 			if !yield(el, err) {
 				return
 			}
 		}
-	}
-}
-
-func (p *passage) note(el *connector.Element) {
-	if el.Atom && el.Span.Len() > 0 {
-		p.atoms = append(p.atoms, el.Span)
-	}
-	if el.Table != nil {
-		for _, row := range el.Table.Rows {
-			p.atoms = append(p.atoms, row.Span)
-		}
-	}
-	for k := range el.Children {
-		p.note(&el.Children[k])
 	}
 }
 

@@ -55,15 +55,12 @@ func openStretches(ctx context.Context, c Sizing, least Amount, env connector.St
 func (p *stretches) chunks(ctx context.Context, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		g := &gathering{p: p, yield: yield}
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
 			}
-			if el.Kind == connector.KindDropped || el.Text == "" {
+			if el.Text == "" {
 				continue
 			}
 			if g.size >= p.limit && !g.flush(ctx, false) {

@@ -16,16 +16,10 @@ import (
 func chunkSentences(ctx context.Context, b *budget, elements iter.Seq2[connector.Element, error]) iter.Seq2[connector.Chunk, error] {
 	return func(yield func(connector.Chunk, error) bool) {
 		s := &sentenceStream{stream: stream{b: b, c: textCut{cutting: cutting{seps: sentenceSeparators()}}, yield: yield}, kind: connector.KindText}
-		for el, err := range elements {
-			if err == nil {
-				err = ctx.Err()
-			}
+		for el, err := range textual(ctx, elements) {
 			if err != nil {
 				yield(connector.Chunk{}, err)
 				return
-			}
-			if el.Kind == connector.KindDropped {
-				continue
 			}
 			if el.Kind != connector.KindText || s.kind != connector.KindText && s.kind != connector.KindHeading {
 				s.heads = append(s.heads, el.Span.Start)
@@ -55,14 +49,7 @@ type sentenceStream struct {
 func (s *sentenceStream) process(final bool) bool {
 	s.gather()
 	m, c := s.b.measure(s.text), s.c
-	if c.atoms = s.fitting(m); c.atoms != nil {
-		end := 0 // what is inside of one that is cut anyway is found by the outer one
-		c.atoms.big = slices.DeleteFunc(c.atoms.big, func(a connector.Span) bool {
-			nested := a.End <= end
-			end = max(end, a.End)
-			return nested
-		})
-	}
+	c.atoms = s.fitting(m)
 	sure := s.findSentences(final)
 	for s.pos < len(s.text) && !s.closed {
 		for len(s.starts) > 0 && (s.starts[0] <= s.base+s.pos || c.insideAtom(s.starts[0]-s.base)) {
