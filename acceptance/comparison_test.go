@@ -2,11 +2,8 @@ package acceptance
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -112,45 +109,20 @@ func everyNth(questions []asked, n int) (out []asked) {
 // questions: a question's reference is the sentence, or the sentences, that its first answer stands in.
 func cmrcSentences(t *testing.T) corpusSet {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(shareddata.Dir(t), "zh_cmrc2018_cc-by-sa", "cmrc2018_dev.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct {
-		Data []struct {
-			Paragraphs []struct {
-				Context string
-				QAs     []struct {
-					Question string
-					Answers  []struct {
-						Text  string
-						Start int `json:"answer_start"`
-					}
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
 	c := corpusSet{name: "CMRC2018", documents: map[string]string{}}
-	n := 0
-	for _, d := range file.Data {
-		for _, p := range d.Paragraphs {
-			path := fmt.Sprintf("%04d.txt", n/10)
-			n++
-			base := len(c.documents[path])
-			text := strings.TrimSpace(p.Context)
-			for _, q := range p.QAs {
-				at := strings.Index(text, q.Answers[0].Text)
-				if at < 0 || len(c.questions) >= 1500 {
-					continue
-				}
-				ref := around(text, at, at+len(q.Answers[0].Text))
-				c.questions = append(c.questions, asked{text: q.Question, path: path, references: []connector.Span{{Start: base + ref.Start, End: base + ref.End}}})
+	for n, p := range cmrcPassages(t) {
+		path := fmt.Sprintf("%04d.txt", n/10)
+		base := len(c.documents[path])
+		text := strings.TrimSpace(p.Context)
+		for _, q := range p.QAs {
+			at := strings.Index(text, q.Answers[0].Text)
+			if at < 0 || len(c.questions) >= 1500 {
+				continue
 			}
-			c.documents[path] += text + "\n\n"
+			ref := around(text, at, at+len(q.Answers[0].Text))
+			c.questions = append(c.questions, asked{text: q.Question, path: path, references: []connector.Span{{Start: base + ref.Start, End: base + ref.End}}})
 		}
+		c.documents[path] += text + "\n\n"
 	}
 	c.questions = everyNth(c.questions, 5)
 	return c

@@ -123,33 +123,43 @@ func union(spans []connector.Span) (out []connector.Span) {
 	return out
 }
 
-// cmrc is the 848 passages of CMRC 2018 dev (Cui et al. 2019), each a document, and the first 1,500 questions.
-func cmrc(t *testing.T) corpusSet {
+// cmrcPassage is a passage of CMRC 2018 dev (Cui et al. 2019) with its questions.
+type cmrcPassage struct {
+	Context string
+	QAs     []struct {
+		Question string
+		Answers  []struct{ Text string }
+	}
+}
+
+func cmrcPassages(t *testing.T) (out []cmrcPassage) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(shareddata.Dir(t), "zh_cmrc2018_cc-by-sa", "cmrc2018_dev.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file struct {
-		Data []struct {
-			Paragraphs []struct {
-				Context string
-				QAs     []struct{ Question string }
-			}
-		}
+		Data []struct{ Paragraphs []cmrcPassage }
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatal(err)
 	}
-	c := corpusSet{name: "CMRC2018", strategy: "{ whole: {} }", documents: map[string]string{}}
 	for _, d := range file.Data {
-		for _, p := range d.Paragraphs {
-			path := fmt.Sprintf("%04d.txt", len(c.documents))
-			c.documents[path] = p.Context
-			for _, q := range p.QAs {
-				if len(c.questions) < 1500 {
-					c.questions = append(c.questions, asked{text: q.Question, path: path})
-				}
+		out = append(out, d.Paragraphs...)
+	}
+	return out
+}
+
+// cmrc is the 848 passages of CMRC 2018 dev, each a document, and the first 1,500 questions.
+func cmrc(t *testing.T) corpusSet {
+	t.Helper()
+	c := corpusSet{name: "CMRC2018", strategy: "{ whole: {} }", documents: map[string]string{}}
+	for _, p := range cmrcPassages(t) {
+		path := fmt.Sprintf("%04d.txt", len(c.documents))
+		c.documents[path] = p.Context
+		for _, q := range p.QAs {
+			if len(c.questions) < 1500 {
+				c.questions = append(c.questions, asked{text: q.Question, path: path})
 			}
 		}
 	}

@@ -170,18 +170,5 @@ func (l *Ledger) PruneAnswers(ctx context.Context, identity string, dry bool) (r
 	if err != nil || dry || counts[identity] == 0 {
 		return counts[identity], err
 	}
-	err = l.tx(ctx, "prune-answers", func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM answers WHERE model=?", identity)
-		if err != nil {
-			return err
-		}
-		n, err := r.RowsAffected()
-		removed = int(n)
-		return err
-	})
-	if err == nil {
-		_, err = l.write.ExecContext(ctx, "VACUUM")
-		err = wrap(l.path, "prune", err)
-	}
-	return removed, err
+	return l.prune(ctx, "prune-answers", "DELETE FROM answers WHERE model=?", identity)
 }

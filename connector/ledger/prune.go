@@ -20,8 +20,13 @@ func (l *Ledger) PruneModel(ctx context.Context, identity string, dry bool) (rem
 	if err != nil || dry {
 		return removed, wrap(l.path, "prune", err)
 	}
-	err = l.tx(ctx, "prune", func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE model=?", id)
+	return l.prune(ctx, "prune", "DELETE FROM vectors WHERE model=?", id)
+}
+
+// prune deletes the rows of a model, says how many there were, and gives their room back.
+func (l *Ledger) prune(ctx context.Context, op, query string, model any) (removed int, err error) {
+	err = l.tx(ctx, op, func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, query, model)
 		if err != nil {
 			return err
 		}

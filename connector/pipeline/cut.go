@@ -263,24 +263,24 @@ func metadataDigest(m map[string]any) string {
 // cut runs parser and strategy.
 func (c *cutter) cut(ctx context.Context, s *staged, in io.Reader) error {
 	doc := &s.job.doc
-	rt, err := c.p.router.choose(s.job.src.name, doc.Path, s.facts)
-	if err != nil {
+	var err error
+	if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
 		return &stageError{"cut", err}
 	}
-	parser := c.p.router.parsers[c.p.router.parserOf(rt, s.facts)]
+	parser := c.p.router.parsers[c.p.router.parserOf(s.route, s.facts)]
 	watch := &watcher{staged: s}
 	next, stop := iter.Pull2(parser.Parse(ctx, doc, in))
 	defer stop()
-	// The first elements are looked at before a rule is chosen: rules may ask for front matter.
+	// The first elements are looked at before cutting begins: rules may ask for front matter.
 	first, ferr, more := next()
 	for more && ferr == nil && first.Kind == connector.KindDropped {
 		first, ferr, more = next()
 	}
 	if more && ferr == nil && first.Kind == connector.KindFrontMatter {
 		s.facts.Front = first.Front
-	}
-	if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
-		return &stageError{"cut", err}
+		if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
+			return &stageError{"cut", err}
+		}
 	}
 	s.finger = c.p.router.fingerprint(s.route, s.facts)
 	elements := func(yield func(connector.Element, error) bool) {
