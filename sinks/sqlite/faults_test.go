@@ -244,6 +244,33 @@ func TestSharedFile(t *testing.T) {
 	wg.Wait()
 }
 
+// Many open a file that is not there yet, at one instant: each asks for WAL mode, and none may be refused.
+func TestNewFileOpenedByMany(t *testing.T) {
+	for round := range 30 {
+		path := filepath.Join(t.TempDir(), "shared.db")
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				s, err := Open(Config{Path: path, Collection: fmt.Sprint("c", i)}, connector.Env{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				<-start
+				if _, err := s.Create(t.Context(), schemaOf("g")); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+	}
+}
+
 func TestNoFileNoCollection(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, filepath.Join(dir, "sub", "none.db"), "cosine")

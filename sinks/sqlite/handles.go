@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	sqlite3 "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -18,6 +19,9 @@ import (
 
 // maxSearches bounds concurrent searches, and so the search connections (see searchWorkers).
 const maxSearches = 4
+
+// busyTimeout is how long a writer waits for another process's transaction.
+const busyTimeout = 10 * time.Second
 
 // handles are the connections to one file: one writer, a pool of readers, and readers for searches, which alone map
 // the file into memory: a sync keeps its resident memory small that way.
@@ -61,7 +65,7 @@ func dsn(path, extra string) string {
 		slashed = "/" + slashed
 	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: slashed}
-	return u.String() + "?_pragma=busy_timeout(10000)&_pragma=page_size(8192)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(67108864)" + extra
+	return u.String() + fmt.Sprintf("?_pragma=busy_timeout(%d)", busyTimeout.Milliseconds()) + "&_pragma=page_size(8192)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(67108864)" + extra
 }
 
 // fileConnector opens connections with the functions of its own driver value: nothing is registered process-wide.
@@ -70,11 +74,27 @@ type fileConnector struct {
 	dsn    string
 }
 
+// Connect opens a connection. Where several open a new file at once, each wants it in WAL mode: SQLite refuses all but one without the wait
+// that busy_timeout asks for, because each reads the file already. So it is asked again, as long as that wait.
 func (c fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	for deadline := time.Now().Add(busyTimeout); ; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		conn, err := c.driver.Open(c.dsn)
+		if err == nil || !busy(err) || time.Now().After(deadline) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
-	return c.driver.Open(c.dsn)
+}
+
+func busy(err error) bool {
+	var e *sqlite3.Error
+	return errors.As(err, &e) && e.Code()&0xff == codes.SQLITE_BUSY
 }
 
 func (c fileConnector) Driver() driver.Driver { return c.driver }
