@@ -133,6 +133,12 @@ const (
 	DropFurniture   DropReason = "page furniture"
 	DropMarkup      DropReason = "markup without text"
 	DropUndecodable DropReason = "undecodable bytes"
+	DropNoText      DropReason = "no text layer: OCR needed"
+	DropDeleted     DropReason = "deleted in a tracked change"
+	DropQuoted      DropReason = "quoted history"
+	DropEmbedded    DropReason = "embedded object without text"
+	DropRepeated    DropReason = "repeated text"
+	DropLimit       DropReason = "over a limit"
 )
 
 // Element is a block of a parsed document.
@@ -153,8 +159,14 @@ type Element struct {
 	Title string
 	// Language is the programming language of code (lower case, as go-enry names it), if known.
 	Language string
-	// Page is the 1-based page, or 0 where there are none.
-	Page int
+	// Page is the 1-based page, or 0 where there are none. PageEnd is the page on which the element ends, if that is another one.
+	Page, PageEnd int
+	// Box is where the element stands on Page; nil where that is unknown. Of an element that goes over pages or columns it is the first part.
+	Box *Box
+	// Properties are what the document says about itself beside its text: "title", "author", "subject", "created", … in lower case, values as
+	// JSON has them. A parser sets them on the first element that is not dropped, if at all; the engine puts them into the metadata of every
+	// chunk.
+	Properties map[string]any
 	// Atom marks what may not be cut while it fits the cap: a fence, a table row, an equation.
 	Atom bool
 	// Children are the parts of a list, a symbol or a container, in order; each Span lies inside
@@ -168,6 +180,14 @@ type Element struct {
 	Front map[string]any
 	// Reason is set for KindDropped.
 	Reason DropReason
+}
+
+// Box is a rectangle on a page, in points (1/72 inch) from the page's upper left corner as a reader sees it: X0 ≤ X1, Y0 ≤ Y1.
+type Box struct{ X0, Y0, X1, Y1 float64 }
+
+// MarshalJSON writes [x0,y0,x1,y1], to a tenth of a point.
+func (b Box) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "[%.1f,%.1f,%.1f,%.1f]", b.X0, b.Y0, b.X1, b.Y1), nil
 }
 
 // Table is a run of rows of one table. A large table arrives as several elements that share ID and

@@ -94,6 +94,8 @@ type element struct {
 	Level    int                  `json:"level,omitempty"`
 	Title    string               `json:"title,omitempty"`
 	Page     int                  `json:"page,omitempty"`
+	PageEnd  int                  `json:"page_end,omitempty"`
+	Box      *connector.Box       `json:"box,omitempty"`
 	Span     connector.Span       `json:"span"`
 	Language string               `json:"language,omitempty"`
 	Atom     bool                 `json:"atom,omitempty"`
@@ -101,6 +103,7 @@ type element struct {
 	Table    *table               `json:"table,omitempty"`
 	Symbol   *symbol              `json:"symbol,omitempty"`
 	Front    map[string]any       `json:"front_matter,omitempty"`
+	About    map[string]any       `json:"properties,omitempty"`
 	Reason   connector.DropReason `json:"reason,omitempty"`
 	Text     string               `json:"text"`
 }
@@ -126,7 +129,7 @@ func (a *app) parsedLines(elements iter.Seq2[connector.Element, error]) error {
 			return err
 		}
 		out := element{
-			Kind: e.Kind, Level: e.Level, Title: e.Title, Page: e.Page, Span: e.Span, Language: e.Language, Atom: e.Atom,
+			Kind: e.Kind, Level: e.Level, Title: e.Title, Page: e.Page, PageEnd: e.PageEnd, Box: e.Box, About: e.Properties, Span: e.Span, Language: e.Language, Atom: e.Atom,
 			Children: len(e.Children), Front: e.Front, Reason: e.Reason, Text: e.Text,
 		}
 		if t := e.Table; t != nil {

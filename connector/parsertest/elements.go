@@ -51,6 +51,7 @@ func reasons() []connector.DropReason {
 	return []connector.DropReason{
 		connector.DropControl, connector.DropInvisible, connector.DropBOM, connector.DropScript, connector.DropBoilerplate,
 		connector.DropComment, connector.DropHidden, connector.DropFurniture, connector.DropMarkup, connector.DropUndecodable,
+		connector.DropNoText, connector.DropDeleted, connector.DropQuoted, connector.DropEmbedded, connector.DropRepeated, connector.DropLimit,
 	}
 }
 

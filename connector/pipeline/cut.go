@@ -36,6 +36,7 @@ type staged struct {
 	read   int64
 	base   *base
 	title  string
+	props  map[string]any // what the document says about itself
 	pieces []piece
 	spool  *ledger.Spool
 	dedup  *deduper  // nil: every chunk stays
@@ -237,7 +238,7 @@ func (c *cutter) settle(s *staged) error {
 		modified = time.Unix(0, 0)
 	}
 	s.job.modified = modified
-	s.base = newBase(c.p.file, s.job.src.name, &s.job.doc, s.facts, s.route, s.title, modified)
+	s.base = newBase(c.p.file, s.job.src.name, &s.job.doc, s.facts, s.route, s.title, s.props, modified)
 	s.base.total, s.base.stored = s.count-s.stored, s.stored
 	if _, err := json.Marshal(s.base.metadata); err != nil {
 		return &stageError{"cut", fmt.Errorf("metadata cannot be stored: %w", err)}
@@ -309,6 +310,9 @@ func (w *watcher) see(e *connector.Element) {
 		return
 	}
 	w.lines.add(e.Text)
+	if e.Properties != nil && w.staged.props == nil {
+		w.staged.props = e.Properties
+	}
 	if w.staged.title == "" && e.Kind == connector.KindHeading {
 		w.staged.title = e.Title
 	}

@@ -91,12 +91,11 @@ type base struct {
 }
 
 // newBase fills the metadata that belong to the document.
-func newBase(file *config.File, source string, doc *connector.Document, f *facts, rt *route, title string, modified time.Time) *base {
+func newBase(file *config.File, source string, doc *connector.Document, f *facts, rt *route, title string, props map[string]any, modified time.Time) *base {
 	b := &base{pipeline: file.Name, source: source, path: doc.Path, docID: connector.DocID(file.Name, source, doc.Path).String()}
 	m := map[string]any{}
-	for k, v := range doc.Metadata {
-		m[k] = v
-	}
+	maps.Copy(m, props)
+	maps.Copy(m, doc.Metadata)
 	for _, key := range file.FrontMatter {
 		if v, ok := f.Front[key]; ok {
 			m[key] = v
@@ -108,8 +107,10 @@ func newBase(file *config.File, source string, doc *connector.Document, f *facts
 			m[k] = clean
 		}
 	}
-	if own, ok := doc.Metadata["title"].(string); ok && title == "" {
-		title = own
+	for _, own := range []map[string]any{props, doc.Metadata} {
+		if t, ok := own["title"].(string); ok && title == "" {
+			title = strings.TrimSpace(t)
+		}
 	}
 	title = strings.ReplaceAll(title, "\x00", "")
 	if title == "" {

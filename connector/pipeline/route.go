@@ -281,7 +281,11 @@ func (r *router) parserOf(rt *route, f *facts) string {
 func detectFacts(doc *connector.Document, head []byte, maxTree int64) (*facts, bool) {
 	t := detect.Detect(doc.Path, doc.MediaType, head)
 	f := &facts{MediaType: t.MediaType, Language: t.Language, Parser: t.Parser, Strategy: t.Strategy, Params: t.Params, Skip: t.Skip, Size: doc.Size, URI: doc.URI}
-	if t.Tree && maxTree > 0 && doc.Size > maxTree {
+	switch {
+	case !t.Tree || maxTree <= 0 || doc.Size <= maxTree:
+	case t.Binary:
+		f.Skip = fmt.Sprintf("over max_tree_size (%d > %d bytes): raise it in the source to have it read", doc.Size, maxTree)
+	default:
 		f.Degraded = fmt.Sprintf("over max_tree_size (%d > %d bytes): read as plain text", doc.Size, maxTree)
 	}
 	return f, t.Tree

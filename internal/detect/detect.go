@@ -33,6 +33,8 @@ type Type struct {
 	Params   map[string]any
 	// Tree says that the parser builds a tree in memory, so that very large documents are better read as text.
 	Tree bool
+	// Binary says that it cannot be read as text: where a tree would be too large it is not read at all.
+	Binary bool
 	// Reason says in words what decided.
 	Reason string
 	// Skip says why no parser claims the document; empty if one does.
@@ -48,6 +50,12 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	if name == ext { // a dot file has no extension
 		ext = ""
 	}
+	if strings.HasPrefix(name, "~$") && len(head) < 512 {
+		return Type{MediaType: "application/octet-stream", Reason: "its name", Skip: "a lock file of an office program"}
+	}
+	if kind := office(head, ext); kind != "" {
+		return preset(kind, "", "its first bytes")
+	}
 	if mt := sniff(head); mt != "" {
 		return skip(refine(mt, ext), "its first bytes")
 	}
@@ -62,6 +70,9 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	}
 	if mt, ok := skipByExtension[ext]; ok {
 		return skip(mt, "its extension "+ext)
+	}
+	if kind := officeByExtension[ext]; kind != "" && (len(head) == 0 || decode.Binary(head)) { // its parser says what is wrong with it
+		return preset(kind, "", "extension "+ext)
 	}
 	if decode.Binary(head) {
 		return skip("application/octet-stream", "binary content")
@@ -96,7 +107,7 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 // preset is the type of a kind of file.
 func preset(kind, language, reason string) Type {
 	p := presets[kind]
-	t := Type{MediaType: p.mediaType, Language: language, Parser: p.parser, Strategy: p.strategy, Tree: p.tree, Reason: reason}
+	t := Type{MediaType: p.mediaType, Language: language, Parser: p.parser, Strategy: p.strategy, Tree: p.tree, Binary: p.binary, Reason: reason}
 	if p.params != nil {
 		t.Params = maps.Clone(p.params)
 	}
@@ -104,6 +115,9 @@ func preset(kind, language, reason string) Type {
 }
 
 func skip(mediaType, by string) Type {
+	if advice := convertFirst[mediaType]; advice != "" {
+		return Type{MediaType: mediaType, Reason: by, Skip: advice}
+	}
 	return Type{MediaType: mediaType, Reason: by, Skip: fmt.Sprintf("no parser for %s in this build (known by %s)", mediaType, by)}
 }
 

@@ -69,9 +69,23 @@ func TestDetect(t *testing.T) {
 		{"object", "text/csv; charset=utf-8", "a,b", "csv", "table", "text/csv", ""},
 		{"object", "image/png", "", "", "", "image/png", ""},
 		{"empty", "", "", "text", "recursive", "text/plain", ""},
-		{"a.pdf", "", "%PDF-1.7", "", "", "application/pdf", ""},
-		{"pdf.txt", "", "%PDF-1.7", "", "", "application/pdf", ""},
-		{"a.docx", "", "PK\x03\x04", "", "", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ""},
+		{"a.pdf", "", "%PDF-1.7", "pdf", "layout", "application/pdf", ""},
+		{"pdf.txt", "", "%PDF-1.7", "pdf", "layout", "application/pdf", ""},
+		{"a.pdf", "", "junk\x00\n%PDF-1.4", "pdf", "layout", "application/pdf", ""},
+		{"a.pdf", "", "", "pdf", "layout", "application/pdf", ""},
+		{"a.pdf", "", "<!doctype html><p>not found", "html", "html", "text/html", ""},
+		{"a.docx", "", "PK\x03\x04", "docx", "layout", ooxml + "wordprocessingml.document", ""},
+		{"a.docx", "", packageOf("[Content_Types].xml", "xl/workbook.xml"), "xlsx", "table", ooxml + "spreadsheetml.sheet", ""},
+		{"a.bin", "", packageOf("_rels/.rels", "ppt/presentation.xml"), "pptx", "layout", ooxml + "presentationml.presentation", ""},
+		{"a.zip", "", packageOf("mimetype=application/epub+zip"), "epub", "layout", "application/epub+zip", ""},
+		{"a.odt", "", packageOf("mimetype=application/vnd.oasis.opendocument.spreadsheet"), "ods", "table", odf + "spreadsheet", ""},
+		{"a.zip", "", packageOf("a.txt"), "", "", "application/zip", ""},
+		{"a.xlsb", "", packageOf("[Content_Types].xml", "xl/workbook.bin"), "", "", "application/vnd.ms-excel.sheet.binary.macroEnabled.12", ""},
+		{"a.docx", "", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", "", "application/x-encrypted-office", ""},
+		{"a.doc", "", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", "", "application/msword", ""},
+		{"~$a.docx", "", "\x04user", "", "", "application/octet-stream", ""},
+		{"a.rtf", "", "{\\rtf1", "rtf", "layout", "application/rtf", ""},
+		{"x", "", "PAR1", "parquet", "table", "application/vnd.apache.parquet", ""},
 		{"a.bin", "", strings.Repeat("\x00\x01\x02\x03", 50), "", "", "application/octet-stream", ""},
 		{"a.txt", "", "\x89PNG\r\n\x1a\n", "", "", "image/png", ""},
 		{".gitignore", "", "*.o", "text", "recursive", "text/plain", ""},
@@ -88,8 +102,18 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// packageOf is the start of a zip file with these members; what follows "=" is a member's content.
+func packageOf(members ...string) string {
+	var b strings.Builder
+	for _, m := range members {
+		name, content, _ := strings.Cut(m, "=")
+		b.WriteString("PK\x03\x04" + strings.Repeat("\x00", 22) + string([]byte{byte(len(name)), 0, 0, 0}) + name + content)
+	}
+	return b.String()
+}
+
 func TestSkipSaysWhy(t *testing.T) {
-	if got := Detect("a.pdf", "", nil).Skip; !strings.HasPrefix(got, "no parser for application/pdf in this build") {
+	if got := Detect("a.mp3", "", nil).Skip; !strings.HasPrefix(got, "no parser for audio/mpeg in this build") {
 		t.Error(got)
 	}
 }
@@ -114,7 +138,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for kind, p := range presets {
-		if tree := p.parser == "markdown" || p.parser == "html" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
+		if tree := p.binary || p.parser == "markdown" || p.parser == "html" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
 			t.Errorf("%s: tree is %v", kind, p.tree)
 		}
 	}
@@ -123,7 +147,7 @@ func TestTables(t *testing.T) {
 // Every file of the collection is claimed by a parser or skipped with a reason, and by what its name promises.
 func TestRealFiles(t *testing.T) {
 	want := map[string]string{
-		".md": "markdown", ".html": "html", ".xhtml": "html", ".csv": "csv", ".json": "json", ".txt": "text", ".tex": "latex", ".vtt": "dialogue", ".pdf": "", ".docx": "", ".xlsx": "", ".xlsm": "",
+		".md": "markdown", ".html": "html", ".xhtml": "html", ".csv": "csv", ".json": "json", ".txt": "text", ".tex": "latex", ".vtt": "dialogue", ".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx",
 		".go": "code", ".py": "code", ".js": "code", ".java": "code", ".c": "code", ".cpp": "code", ".cs": "code", ".rb": "code", ".rs": "code", ".php": "code", ".kt": "code", ".scala": "code",
 		".sh": "code", ".lua": "code", ".swift": "code", ".hs": "code",
 	}

@@ -15,7 +15,6 @@ type magic struct {
 
 // magics are the formats that are known by their first bytes. The prefixes are long enough, or odd enough, that no text starts so.
 var magics = []magic{
-	{"%PDF-", "application/pdf"},
 	{"PK\x03\x04", zip}, {"PK\x05\x06", zip},
 	{"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", ole},
 	{"\x89PNG\r\n\x1A\n", "image/png"}, {"\xFF\xD8\xFF", "image/jpeg"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"},
@@ -23,10 +22,10 @@ var magics = []magic{
 	{"\x1F\x8B", "application/gzip"}, {"BZh91AY&SY", "application/x-bzip2"}, {"\xFD7zXZ\x00", "application/x-xz"}, {"\x28\xB5\x2F\xFD", "application/zstd"},
 	{"7z\xBC\xAF\x27\x1C", "application/x-7z-compressed"}, {"Rar!\x1A\x07", "application/vnd.rar"},
 	{"\x7FELF", "application/x-executable"}, {"MZ\x90\x00", "application/x-msdownload"}, {"\xCF\xFA\xED\xFE", "application/x-mach-binary"}, {"\xCA\xFE\xBA\xBE", "application/java-vm"},
-	{"\x00asm", "application/wasm"}, {"SQLite format 3\x00", "application/vnd.sqlite3"}, {"PAR1", "application/vnd.apache.parquet"},
+	{"\x00asm", "application/wasm"}, {"SQLite format 3\x00", "application/vnd.sqlite3"},
 	{"OggS\x00", "audio/ogg"}, {"fLaC\x00", "audio/flac"}, {"ID3\x02", "audio/mpeg"}, {"ID3\x03", "audio/mpeg"}, {"ID3\x04", "audio/mpeg"},
 	{"\x1A\x45\xDF\xA3", "video/webm"}, {"wOFF", "font/woff"}, {"wOF2", "font/woff2"}, {"\x00\x01\x00\x00\x00", "font/ttf"}, {"OTTO\x00", "font/otf"},
-	{"{\\rtf", "application/rtf"}, {"!<arch>\n", "application/x-archive"}, {"\xED\xAB\xEE\xDB", "application/x-rpm"},
+	{"!<arch>\n", "application/x-archive"}, {"\xED\xAB\xEE\xDB", "application/x-rpm"},
 }
 
 // sniff knows binary formats by their first bytes; "" if head is none of them.
@@ -53,6 +52,9 @@ func sniff(head []byte) string {
 
 // refine names the format of a container by the extension that it usually goes with.
 func refine(mediaType, ext string) string {
+	if mediaType == ole && officeByExtension[ext] != "" {
+		return encryptedOffice
+	}
 	if by, ok := skipByExtension[ext]; ok && (mediaType == zip || mediaType == ole || mediaType == "video/mp4" || mediaType == "application/gzip") {
 		return by
 	}
@@ -61,17 +63,8 @@ func refine(mediaType, ext string) string {
 
 // skipByExtension are the extensions of formats that no parser reads yet.
 var skipByExtension = map[string]string{
-	".pdf":  "application/pdf",
-	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-	".docm": "application/vnd.ms-word.document.macroEnabled.12",
-	".dotx": "application/vnd.openxmlformats-officedocument.wordprocessingml.template",
-	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-	".xlsm": "application/vnd.ms-excel.sheet.macroEnabled.12", ".xlsb": "application/vnd.ms-excel.sheet.binary.macroEnabled.12",
-	".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-	".pptm": "application/vnd.ms-powerpoint.presentation.macroEnabled.12",
-	".doc":  "application/msword", ".xls": "application/vnd.ms-excel", ".ppt": "application/vnd.ms-powerpoint", ".msg": "application/vnd.ms-outlook",
-	".odt": "application/vnd.oasis.opendocument.text", ".ods": "application/vnd.oasis.opendocument.spreadsheet", ".odp": "application/vnd.oasis.opendocument.presentation",
-	".rtf": "application/rtf", ".epub": "application/epub+zip", ".mobi": "application/x-mobipocket-ebook", ".djvu": "image/vnd.djvu", ".chm": "application/vnd.ms-htmlhelp",
+	".xlsb": "application/vnd.ms-excel.sheet.binary.macroEnabled.12",
+	".doc":  "application/msword", ".xls": "application/vnd.ms-excel", ".ppt": "application/vnd.ms-powerpoint", ".msg": "application/vnd.ms-outlook", ".mobi": "application/x-mobipocket-ebook", ".djvu": "image/vnd.djvu", ".chm": "application/vnd.ms-htmlhelp",
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".bmp": "image/bmp", ".ico": "image/x-icon", ".tif": "image/tiff",
 	".tiff": "image/tiff", ".heic": "image/heic", ".avif": "image/avif", ".psd": "image/vnd.adobe.photoshop", ".eps": "application/postscript",
 	".mp3": "audio/mpeg", ".wav": "audio/x-wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4", ".aac": "audio/aac", ".opus": "audio/opus",
@@ -79,6 +72,6 @@ var skipByExtension = map[string]string{
 	".zip": zip, ".jar": "application/java-archive", ".gz": "application/gzip", ".tgz": "application/gzip", ".bz2": "application/x-bzip2", ".xz": "application/x-xz", ".zst": "application/zstd",
 	".7z": "application/x-7z-compressed", ".rar": "application/vnd.rar", ".tar": "application/x-tar", ".iso": "application/x-iso9660-image", ".whl": zip, ".apk": "application/vnd.android.package-archive",
 	".exe": "application/x-msdownload", ".dll": "application/x-msdownload", ".so": "application/x-sharedlib", ".dylib": "application/x-mach-binary", ".class": "application/java-vm", ".pyc": "application/x-python-code",
-	".wasm": "application/wasm", ".parquet": "application/vnd.apache.parquet", ".avro": "application/avro", ".sqlite": "application/vnd.sqlite3", ".sqlite3": "application/vnd.sqlite3", ".npy": "application/x-npy",
+	".wasm": "application/wasm", ".avro": "application/avro", ".sqlite": "application/vnd.sqlite3", ".sqlite3": "application/vnd.sqlite3", ".npy": "application/x-npy",
 	".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf", ".otf": "font/otf", ".eot": "application/vnd.ms-fontobject", ".ds_store": "application/octet-stream",
 }

@@ -22,6 +22,17 @@ const (
 	kindJSONL     = "jsonl"
 	kindNotebook  = "notebook"
 	kindCode      = "code"
+
+	kindPDF     = "pdf"
+	kindDOCX    = "docx"
+	kindPPTX    = "pptx"
+	kindXLSX    = "xlsx"
+	kindODT     = "odt"
+	kindODP     = "odp"
+	kindODS     = "ods"
+	kindRTF     = "rtf"
+	kindEPUB    = "epub"
+	kindParquet = "parquet"
 )
 
 // presetOf is how a kind of file is read and cut by default.
@@ -31,7 +42,14 @@ type presetOf struct {
 	strategy  string
 	params    map[string]any
 	tree      bool
+	binary    bool // cannot be read as plain text where a tree would be too large
 }
+
+// The beginnings of media types of office documents.
+const (
+	ooxml = "application/vnd.openxmlformats-officedocument."
+	odf   = "application/vnd.oasis.opendocument."
+)
 
 // presets are the built-in rules.
 var presets = map[string]presetOf{
@@ -49,6 +67,16 @@ var presets = map[string]presetOf{
 	kindJSONL:     {mediaType: "application/jsonl", parser: "jsonl", strategy: "table"},
 	kindNotebook:  {mediaType: "application/x-ipynb+json", parser: "notebook", strategy: "markdown"},
 	kindCode:      {mediaType: "text/plain", parser: "code", strategy: "code", tree: true},
+	kindPDF:       {mediaType: "application/pdf", parser: "pdf", strategy: "layout", tree: true, binary: true},
+	kindDOCX:      {mediaType: ooxml + "wordprocessingml.document", parser: "docx", strategy: "layout", tree: true, binary: true},
+	kindPPTX:      {mediaType: ooxml + "presentationml.presentation", parser: "pptx", strategy: "layout", tree: true, binary: true},
+	kindXLSX:      {mediaType: ooxml + "spreadsheetml.sheet", parser: "xlsx", strategy: "table", tree: true, binary: true},
+	kindODT:       {mediaType: odf + "text", parser: "odf", strategy: "layout", tree: true, binary: true},
+	kindODP:       {mediaType: odf + "presentation", parser: "odf", strategy: "layout", tree: true, binary: true},
+	kindODS:       {mediaType: odf + "spreadsheet", parser: "ods", strategy: "table", tree: true, binary: true},
+	kindRTF:       {mediaType: "application/rtf", parser: "rtf", strategy: "layout", tree: true, binary: true},
+	kindEPUB:      {mediaType: "application/epub+zip", parser: "epub", strategy: "layout", tree: true, binary: true},
+	kindParquet:   {mediaType: "application/vnd.apache.parquet", parser: "parquet", strategy: "table", tree: true, binary: true},
 }
 
 // apiMediaTypes of the formats of kindAPI.
