@@ -48,10 +48,14 @@ type labVectors struct {
 	known *sync.Map
 }
 
-func (l *lab) vectorizer(ctx context.Context, reg *connector.Registry, file *config.File) (connector.Vectorizer, error) {
+func (l *lab) vectors(t *testing.T, reg *connector.Registry, file *config.File) *labVectors {
+	t.Helper()
 	plugin, _ := reg.Embedders.Get(file.Embedder.Kind)
-	e, err := plugin.Open(ctx, file.Embedder.Config, connector.Env{})
-	return &labVectors{e, l.known}, err
+	e, err := plugin.Open(t.Context(), file.Embedder.Config, connector.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &labVectors{e, l.known}
 }
 
 // Identity implements connector.Vectorizer.

@@ -38,6 +38,9 @@ func contestants() []contestant {
 		{name: "`sentence`", kind: "sentence", settings: "{ max_tokens: %d, overlap_sentences: 0, tokenizer: cl100k }"},
 		{name: "`paragraph`", kind: "paragraph", settings: "{ max_tokens: %d, tokenizer: cl100k }"},
 		{name: "`markdown`", kind: "markdown", settings: "{ max_tokens: %d, tokenizer: cl100k }"},
+		{name: "`layout`", kind: "layout", settings: "{ max_tokens: %d, overlap: 0, tokenizer: cl100k }"},
+		{name: "`adaptive`", kind: "adaptive", settings: "{ max_tokens: %d, overlap: 0, tokenizer: cl100k }"},
+		{name: "`auto`", kind: "auto", settings: "{ max_tokens: %d, overlap: 0, tokenizer: cl100k }"},
 		{name: "`late` of `sentence`", kind: "late", settings: "{ of: { sentence: { max_tokens: %d, overlap_sentences: 0, tokenizer: cl100k } } }"},
 		{name: "`parent_child`, its children", kind: "parent_child", settings: "{ of: { recursive: { max_tokens: %d, overlap: 0, tokenizer: cl100k } } }"},
 		{name: "`semantic`", kind: "semantic", settings: "{ max_tokens: %d, tokenizer: cl100k }"},
@@ -50,9 +53,8 @@ func notCompared() map[string]string {
 	return map[string]string{
 		"whole": "does not cut", "html": "for the elements of HTML; it shares the cutter of `markdown`", "code": "for source code",
 		"table": "for tables", "latex": "for LaTeX; it shares the cutter of `markdown`", "api": "for descriptions of interfaces", "dialogue": "for conversations",
-		"layout": "for pages with titles, captions and tables", "hierarchical": "its smallest level is cut as that of `parent_child`",
-		"sliding": "its windows overlap, so that sizes do not compare", "auto": "chooses one of the others by document", "agentic": "asks a language model, else as `auto`",
-		"adaptive": "has no one size", "propositions": "needs a language model", "llm": "needs a language model", "contextual": "needs a language model",
+		"hierarchical": "its smallest level is cut as that of `parent_child`",
+		"sliding":      "its windows overlap, so that sizes do not compare", "agentic": "asks a language model, else as `auto`", "propositions": "needs a language model", "llm": "needs a language model", "contextual": "needs a language model",
 	}
 }
 
@@ -258,7 +260,11 @@ func (l *lab) meanOf(t *testing.T, who contestant, number int) float64 {
 		all = append(all, p)
 	}
 	env := strategytest.Env(all...)
-	env.Vectors = func(ctx context.Context) (connector.Vectorizer, error) { return l.vectorizer(ctx, reg, file) }
+	v := l.vectors(t, reg, file)
+	env.Vectors = func(context.Context) (connector.Vectorizer, error) { return v, nil }
+	if m := v.Model(); m.MaxInputTokens > 0 {
+		env.ModelCap = connector.Cap{Max: m.MaxInputTokens, Counter: m.Counter}
+	}
 	s, err := plugin.Open(t.Context(), file.Rules[0].Strategy.Config, env)
 	if err != nil {
 		t.Fatal(err)

@@ -164,7 +164,12 @@ func (c corpusSet) search(t *testing.T, embedder string) *searched {
 		r.write(path, text)
 	}
 	known := &sync.Map{}
-	r.opts.WrapEmbedder = func(e connector.Embedder) connector.Embedder { return remembered{e, known} }
+	r.opts.WrapEmbedder = func(e connector.Embedder) connector.Embedder {
+		if tokens, ok := e.(connector.TokenEmbedder); ok {
+			return rememberedTokens{tokens, remembered{e, known}}
+		}
+		return remembered{e, known}
+	}
 	r.sync()
 	s := &searched{corpusSet: c, pipeline: r.open(), chunks: map[string]*connector.Record{}}
 	t.Cleanup(func() { _ = s.pipeline.Close() })
@@ -201,6 +206,16 @@ func (s *searched) ask(t *testing.T, mode connector.SearchMode) []quality {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// rememberedTokens is remembered over an embedder that gives tokens' vectors too, which late chunking asks for.
+type rememberedTokens struct {
+	connector.TokenEmbedder
+	questions remembered
+}
+
+func (r rememberedTokens) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	return r.questions.EmbedQuery(ctx, text)
 }
 
 // remembered embeds each question once.

@@ -16,6 +16,9 @@ type Env struct {
 	// a folder of its own kind in it. Empty: nothing can be kept.
 	Cache string
 	Log   *slog.Logger
+	// Parser opens another parser of this program with its defaults: for parsers of formats that hold other formats, and for converters.
+	// Only parsers get it. A kind that this build lacks is [errors.ErrUnsupported].
+	Parser func(ctx context.Context, kind string) (Parser, error)
 }
 
 // Plugin is one entry of a registry: a kind and how to open it.

@@ -103,6 +103,9 @@ func (a *app) validate(ctx context.Context, r *validation, connect bool) error {
 	}
 	for i := range file.Rules {
 		kind := "metadata only"
+		if p := file.Rules[i].Parser; p != nil {
+			kind = "parser " + p.Kind
+		}
 		if s := file.Rules[i].Strategy; s != nil {
 			kind = s.Kind
 		}

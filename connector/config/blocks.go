@@ -58,7 +58,7 @@ func (b Block) Configurations() []string {
 	switch b.Scope {
 	case "", "part":
 		return []string{b.Text}
-	case "source", "strategy", "embedder", "sink":
+	case "source", "strategy", "parser", "embedder", "sink":
 	default:
 		return nil
 	}
@@ -68,8 +68,8 @@ func (b Block) Configurations() []string {
 		switch b.Scope {
 		case "source":
 			out = append(out, "sources:\n  -\n"+indented)
-		case "strategy":
-			out = append(out, "rules:\n- strategy:\n"+indented)
+		case "strategy", "parser":
+			out = append(out, "rules:\n- "+b.Scope+":\n"+indented)
 		default:
 			out = append(out, b.Scope+":\n"+indented)
 		}

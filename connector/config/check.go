@@ -30,6 +30,8 @@ func kindsOf(reg *connector.Registry, what string) kindSet {
 		return setOf(what, &reg.Sources)
 	case "strategy":
 		return setOf(what, &reg.Strategies)
+	case "parser":
+		return setOf(what, &reg.Parsers)
 	case "embedder":
 		return setOf(what, &reg.Embedders)
 	case "sink":
@@ -249,8 +251,8 @@ func (d *decoder) checkRules(f *File, root *node) {
 		if n.kind != mapNode {
 			continue // its fault is reported
 		}
-		if n.get("strategy") == nil && n.get("preset") == nil && n.get("metadata") == nil {
-			d.fail(n.pos, path, "the rule does nothing; expected strategy, preset or metadata")
+		if n.get("strategy") == nil && n.get("preset") == nil && n.get("metadata") == nil && n.get("parser") == nil {
+			d.fail(n.pos, path, "the rule does nothing; expected strategy, preset, parser or metadata")
 		}
 		match := n.get("match")
 		if match == nil {

@@ -79,8 +79,10 @@ type SourceConf struct {
 // Rule says how the documents that it matches are cut.
 type Rule struct {
 	Match Match `yaml:"match" doc:"which documents: several keys must all hold, of a list one must; an empty one matches all"`
-	// Strategy is nil where the rule adds metadata alone; the built-in rules then choose.
-	Strategy *Kinded        `yaml:"strategy" kinds:"strategy" doc:"how they are cut; default: as the built-in rules say"`
+	// Strategy is nil where the rule adds metadata or names a parser; later rules, and the built-in ones, then choose.
+	Strategy *Kinded `yaml:"strategy" kinds:"strategy" doc:"how they are cut; default: as the built-in rules say"`
+	// Parser is nil where the type of a document chooses. A document that no parser claims is read if a rule that names one matches.
+	Parser   *Kinded        `yaml:"parser" kinds:"parser" doc:"what reads them, with its settings; default: by the type of the document"`
 	Metadata map[string]any `yaml:"metadata" doc:"what is added to their chunks' metadata"`
 	// Preset is expanded into Strategy; what stands beside it in the strategy wins.
 	Preset string `yaml:"preset" enum:"faq,policy,api_docs,source_code,spreadsheet,paper,blog,legal" doc:"a strategy with settings that suit a kind of document; a strategy beside it changes settings"`

@@ -191,7 +191,10 @@ func (c *cutter) read(ctx context.Context, s *staged, rc *docReader) error {
 	if s.facts.Skip == "" && c.p.router.parsers[s.facts.Parser] == nil {
 		s.facts.Skip = fmt.Sprintf("no parser for %s in this build", s.facts.MediaType)
 	}
-	if s.facts.Skip != "" {
+	if s.route, err = c.p.router.routeOf(s.job.src.name, doc.Path, s.facts); err != nil {
+		return &stageError{"cut", err}
+	}
+	if s.route == nil {
 		s.skip, s.finger = s.facts.Skip, c.p.router.fingerprint(nil, s.facts)
 		return nil
 	}
@@ -264,11 +267,7 @@ func metadataDigest(m map[string]any) string {
 // cut runs parser and strategy.
 func (c *cutter) cut(ctx context.Context, s *staged, in io.Reader) error {
 	doc := &s.job.doc
-	var err error
-	if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
-		return &stageError{"cut", err}
-	}
-	parser := c.p.router.parsers[c.p.router.parserOf(s.route, s.facts)]
+	parser := c.p.router.parserFor(s.route, s.facts)
 	watch := &watcher{staged: s}
 	next, stop := iter.Pull2(parser.Parse(ctx, doc, in))
 	defer stop()
@@ -279,6 +278,7 @@ func (c *cutter) cut(ctx context.Context, s *staged, in io.Reader) error {
 	}
 	if more && ferr == nil && first.Kind == connector.KindFrontMatter {
 		s.facts.Front = first.Front
+		var err error
 		if s.route, err = c.p.router.choose(s.job.src.name, doc.Path, s.facts); err != nil {
 			return &stageError{"cut", err}
 		}

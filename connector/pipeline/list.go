@@ -336,11 +336,9 @@ func (m *merge) reroute(ctx context.Context, doc *connector.Document) (same bool
 	if !ok || f.URI != doc.URI {
 		return false, nil
 	}
-	var rt *route
-	if f.Skip == "" {
-		if rt, err = ls.p.router.choose(m.src.name, doc.Path, f); err != nil {
-			return false, nil //nolint:nilerr // cutting it will say what is wrong
-		}
+	rt, err := ls.p.router.routeOf(m.src.name, doc.Path, f)
+	if err != nil {
+		return false, nil //nolint:nilerr // cutting it will say what is wrong
 	}
 	if ls.p.router.fingerprint(rt, f) != d.Fingerprint || d.Fingerprint == "" {
 		return false, nil

@@ -99,6 +99,19 @@ func (p *Pipeline) env() connector.Env {
 	return Env(p.file, p.log)
 }
 
+// parserEnv is what parsers get.
+func (p *Pipeline) parserEnv() connector.Env {
+	env := p.env()
+	env.Parser = func(ctx context.Context, kind string) (connector.Parser, error) {
+		plugin, ok := p.reg.Parsers.Get(kind)
+		if !ok {
+			return nil, absentError{fmt.Errorf("parser %q is not in this build", kind)}
+		}
+		return plugin.Open(ctx, plugin.Config(), env)
+	}
+	return env
+}
+
 // Env is what the plugins of a configuration get.
 func Env(file *config.File, log *slog.Logger) connector.Env {
 	return connector.Env{Name: file.Name, Dir: file.Dir, Cache: filepath.Join(filepath.Dir(LedgerPath(file)), "cache"), Log: log}

@@ -67,11 +67,12 @@ type Explanation struct {
 
 func (v *Preview) explain(s *staged) *Explanation {
 	f := s.facts
-	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Skip: f.Skip, Degraded: f.Degraded}
-	if f.Skip != "" || s.route == nil {
+	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Degraded: f.Degraded}
+	if s.route == nil {
+		x.Skip = f.Skip
 		return x
 	}
-	info := v.p.router.parsers[v.p.router.parserOf(s.route, f)].Info()
+	info := v.p.router.parserFor(s.route, f).Info()
 	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
 	if x.route = s.route; x.route.ruleIndex >= 0 {
 		x.Preset = v.p.file.Rules[x.route.ruleIndex].Preset
@@ -123,17 +124,16 @@ func (v *Preview) Elements(ctx context.Context, source string, caps connector.So
 		return nil, nil, err
 	}
 	f, _ := detectFacts(&doc, head[:n], caps.MaxTreeSize)
-	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Skip: f.Skip, Degraded: f.Degraded}
-	var parser connector.Parser
-	if f.Skip == "" {
-		rt, err := v.p.router.choose(source, doc.Path, f)
-		if err != nil {
-			return nil, nil, err
-		}
-		parser = v.p.router.parsers[v.p.router.parserOf(rt, f)]
+	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Degraded: f.Degraded}
+	rt, err := v.p.router.routeOf(source, doc.Path, f)
+	if err != nil {
+		return nil, nil, err
 	}
-	if f.Skip == "" && parser == nil {
-		x.Skip = "no parser for " + f.MediaType + " in this build"
+	var parser connector.Parser
+	if x.Skip = f.Skip; rt != nil {
+		if parser, x.Skip = v.p.router.parserFor(rt, f), ""; parser == nil {
+			x.Skip = "no parser for " + f.MediaType + " in this build"
+		}
 	}
 	if x.Skip != "" {
 		return x, func(func(connector.Element, error) bool) {}, nil

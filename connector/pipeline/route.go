@@ -50,14 +50,23 @@ type route struct {
 	strategy    connector.Strategy
 	config      any
 	metadata    map[string]any
-	fingerprint string // without the parser's part
+	parser      *ruleParser // nil: the type of the document chooses
+	fingerprint string      // without the parser's part
+}
+
+// ruleParser is the parser that a rule names.
+type ruleParser struct {
+	kind   string
+	parser connector.Parser
+	digest string // of its settings
 }
 
 // router chooses parser and strategy by rules; every strategy is opened once.
 type router struct {
 	parsers map[string]connector.Parser
 	rules   []config.Rule
-	routes  []*route          // by rule; nil where the rule adds metadata alone
+	routes  []*route          // by rule; nil where the rule names no strategy
+	reads   []*ruleParser     // by rule; nil where the rule names no parser
 	builtin map[string]*route // by strategy kind
 	open    func(kind string, params map[string]any) (*route, error)
 	mu      sync.Mutex // guards builtin, which grows with the settings that detection asks for
@@ -78,7 +87,7 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 	infos := []connector.ParserInfo{}
 	for _, kind := range p.reg.Parsers.Kinds() {
 		plugin, _ := p.reg.Parsers.Get(kind)
-		parser, err := plugin.Open(ctx, plugin.Config(), p.env())
+		parser, err := plugin.Open(ctx, plugin.Config(), p.parserEnv())
 		if err != nil {
 			errs = append(errs, fmt.Errorf("parser %s: %w", kind, err))
 			continue
@@ -116,6 +125,14 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		}
 		parts = append(parts, rule.Match, rule.Metadata)
 		r.routes = append(r.routes, rt)
+		read, err := p.openRuleParser(ctx, &rule)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if r.reads = append(r.reads, read); read != nil {
+			parts = append(parts, read.digest)
+		}
 	}
 	for _, kind := range detect.Strategies() { // others may need a model, and no built-in rule asks for them
 		if _, ok := p.reg.Strategies.Get(kind); !ok {
@@ -137,6 +154,25 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 	}
 	r.epoch = epochOf(digest(parts...))
 	return r, errors.Join(errs...)
+}
+
+// openRuleParser opens the parser that a rule names, if it names one.
+func (p *Pipeline) openRuleParser(ctx context.Context, rule *config.Rule) (*ruleParser, error) {
+	if rule.Parser == nil {
+		return nil, nil
+	}
+	if len(rule.Match.FrontMatter) > 0 {
+		return nil, UsageErrorf("%s: a rule that goes by front matter, which a parser reads first, cannot choose the parser", rule.Parser.Pos)
+	}
+	plugin, ok := p.reg.Parsers.Get(rule.Parser.Kind)
+	if !ok {
+		return nil, UsageErrorf("%s: parser %q is not in this build", rule.Parser.Pos, rule.Parser.Kind)
+	}
+	parser, err := plugin.Open(ctx, rule.Parser.Config, p.parserEnv())
+	if err != nil {
+		return nil, &UsageError{fmt.Errorf("%s: parser %s: %w", rule.Parser.Pos, rule.Parser.Kind, err)}
+	}
+	return &ruleParser{rule.Parser.Kind, parser, digest(rule.Parser.Kind, rule.Parser.Config)}, nil
 }
 
 func epochOf(hex string) int64 {
@@ -210,17 +246,40 @@ func spelled(caps []connector.Cap) []string {
 	return out
 }
 
-// choose finds the route of a document. The first rule that matches and names a strategy decides; rules that add
-// metadata alone add theirs on the way.
+// routeOf finds the route of a document; nil if it is skipped.
+func (r *router) routeOf(source, path string, f *facts) (*route, error) {
+	if f.Skip != "" && !r.claimed(source, path, f) {
+		return nil, nil
+	}
+	return r.choose(source, path, f)
+}
+
+// claimed says whether a rule names a parser for a document that is skipped otherwise.
+func (r *router) claimed(source, path string, f *facts) bool {
+	cf := config.Facts{Path: path, MediaType: f.MediaType, Language: f.Language, Source: source, Size: f.Size}
+	for i := range r.rules {
+		if r.reads[i] != nil && r.rules[i].Match.Matches(cf) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose finds the route of a document. The first rule that matches and names a strategy decides, the first that names a parser up to it says
+// what reads; rules that name no strategy add their metadata on the way.
 func (r *router) choose(source, path string, f *facts) (*route, error) {
 	cf := config.Facts{Path: path, MediaType: f.MediaType, Language: f.Language, Source: source, Size: f.Size, FrontMatter: f.Front}
 	extra := map[string]any{}
+	var read *ruleParser
 	for i := range r.rules {
 		if !r.rules[i].Match.Matches(cf) {
 			continue
 		}
+		if read == nil {
+			read = r.reads[i]
+		}
 		if rt := r.routes[i]; rt != nil {
-			return rt.with(extra), nil
+			return rt.with(extra, read), nil
 		}
 		maps.Copy(extra, r.rules[i].Metadata)
 	}
@@ -230,32 +289,43 @@ func (r *router) choose(source, path string, f *facts) (*route, error) {
 		kind, params = "whole", nil
 	case f.Degraded != "":
 		kind = "recursive"
+	case kind == "": // skipped, but for the rule's parser
+		kind = claimedStrategy
 	}
 	rt, err := r.builtinFor(kind, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.MediaType, err)
 	}
-	return rt.with(extra), nil
+	return rt.with(extra, read), nil
 }
 
-// with adds the metadata of rules before.
-func (rt *route) with(extra map[string]any) *route {
-	if len(extra) == 0 {
+// claimedStrategy cuts, by default, what only the parser of a rule reads.
+const claimedStrategy = "layout"
+
+// with adds the metadata of rules before, and the parser that a rule names.
+func (rt *route) with(extra map[string]any, read *ruleParser) *route {
+	if len(extra) == 0 && read == nil {
 		return rt
 	}
 	c := *rt
-	maps.Copy(extra, rt.metadata)
-	c.metadata = extra
-	c.fingerprint = digest(rt.fingerprint, extra)
+	if len(extra) > 0 {
+		maps.Copy(extra, rt.metadata)
+		c.metadata = extra
+		c.fingerprint = digest(rt.fingerprint, extra)
+	}
+	if read != nil {
+		c.parser = read
+		c.fingerprint = digest(c.fingerprint, read.digest)
+	}
 	return &c
 }
 
-// fingerprint names everything that decides how a document of these facts is cut.
+// fingerprint names everything that decides how a document of these facts is cut; rt is nil for one that is skipped.
 func (r *router) fingerprint(rt *route, f *facts) string {
-	if f.Skip != "" {
+	if rt == nil {
 		return digest(r.global, "skip", f.Skip, r.kinds())[:16]
 	}
-	parser := r.parsers[r.parserOf(rt, f)]
+	parser := r.parserFor(rt, f)
 	if parser == nil {
 		return ""
 	}
@@ -265,11 +335,22 @@ func (r *router) fingerprint(rt *route, f *facts) string {
 // kinds are the parsers of this build: a file that was skipped is looked at again when another parser joins.
 func (r *router) kinds() int { return len(r.parsers) }
 
-// parserOf is the kind of parser that reads a document: the text parser where a tree would be too large, else the one that its strategy is
-// made for, else that of its type.
+// parserFor is what reads a document; nil if this build lacks it.
+func (r *router) parserFor(rt *route, f *facts) connector.Parser {
+	if rt.parser != nil && f.Degraded == "" {
+		return rt.parser.parser
+	}
+	return r.parsers[r.parserOf(rt, f)]
+}
+
+// parserOf is the kind of parser that reads a document: the text parser where a tree would be too large, else the one that a rule names, else
+// the one that its strategy is made for, else that of its type.
 func (r *router) parserOf(rt *route, f *facts) string {
 	if f.Degraded != "" {
 		return "text"
+	}
+	if rt.parser != nil {
+		return rt.parser.kind
 	}
 	if want := rt.strategy.Info().Parser; want != "" && r.parsers[want] != nil {
 		return want
