@@ -3,6 +3,8 @@ package delimited
 import (
 	"bytes"
 	"strings"
+
+	"github.com/kbsync/kbsync/internal/tablehead"
 )
 
 const (
@@ -67,18 +69,7 @@ func (s *sample) add(d dialect, text string, fields []field, pos int) {
 }
 
 // mode is the commonest number of cells, the larger of equals, and how many records have it.
-func (s *sample) mode() (cells, records int) {
-	counts := map[int]int{}
-	for _, r := range s.records {
-		counts[len(r)]++
-	}
-	for c, n := range counts {
-		if n > records || n == records && c > cells {
-			cells, records = c, n
-		}
-	}
-	return cells, records
-}
+func (s *sample) mode() (cells, records int) { return tablehead.Mode(s.records) }
 
 // sniff chooses the dialect: the delimiter under which most records have the same number of cells and the cells are
 // clean (hold no other candidate), after the idea of van den Burg et al., "Wrangling messy CSV files by
@@ -116,7 +107,7 @@ func (d dialect) score(head []byte, whole bool) float64 {
 		total += cells
 		clean += s.quoted[i]
 		for _, c := range r {
-			if !strings.ContainsAny(c, ",;\t|") || classify(c) == number {
+			if !strings.ContainsAny(c, ",;\t|") || tablehead.Number(c) {
 				clean++
 			}
 		}

@@ -1,15 +1,15 @@
-package delimited
+package tablehead
 
 import "strings"
 
 // maxHeaderRows bounds how many records are looked at as one header.
 const maxHeaderRows = 3
 
-// stacked is how many of the first records are a header of several rows, of which the upper ones name groups of columns; 0 if there is no
+// Stacked is how many of the first records are a header of several rows, of which the upper ones name groups of columns; 0 if there is no
 // such header. Since such a header is easily taken for data, much has to agree: no cell is a number (years apart), cells of upper rows
 // are merged (they stand before empty ones that have a name below them), the names put together are complete and distinct, and below at
 // least one of them stand numbers.
-func stacked(records [][]string) int {
+func Stacked(records [][]string) int {
 	for n := min(maxHeaderRows, len(records)-1); n > 1; n-- {
 		if isStacked(records[:n], records[n:]) {
 			return n
@@ -19,15 +19,14 @@ func stacked(records [][]string) int {
 }
 
 func isStacked(head, rows [][]string) bool {
-	below := sample{records: rows}
-	width, _ := below.mode()
+	width, _ := Mode(rows)
 	last := head[len(head)-1]
-	if width < 2 || len(last) != width || 2*filled(last) < width {
+	if width < 2 || len(last) != width || 2*Filled(last) < width {
 		return false
 	}
 	merged := false
 	for k, h := range head {
-		if filled(h) == 0 || len(h) > width {
+		if Filled(h) == 0 || len(h) > width {
 			return false
 		}
 		for _, c := range h {
@@ -41,7 +40,7 @@ func isStacked(head, rows [][]string) bool {
 		return false
 	}
 	names := make([]string, width)
-	for _, h := range fill(head) {
+	for _, h := range Fill(head) {
 		for j, c := range h {
 			names[j] = strings.TrimSpace(names[j] + " " + strings.TrimSpace(c))
 		}
@@ -81,8 +80,8 @@ func numbersBelow(h []string, rows [][]string) bool {
 	return false
 }
 
-// fill writes the cells of upper rows into the empty ones after them, as far as the row below has a name there.
-func fill(head [][]string) [][]string {
+// Fill writes the cells of upper rows into the empty ones after them, as far as the row below has a name there.
+func Fill(head [][]string) [][]string {
 	out := make([][]string, len(head))
 	width := len(head[len(head)-1])
 	for k := len(head) - 1; k >= 0; k-- {
