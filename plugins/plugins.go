@@ -27,6 +27,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/notebook"
 	"github.com/kbsync/kbsync/parsers/text"
+	"github.com/kbsync/kbsync/parsers/xlsx"
 	"github.com/kbsync/kbsync/sinks/chroma"
 	"github.com/kbsync/kbsync/sinks/milvus"
 	"github.com/kbsync/kbsync/sinks/opensearch"
@@ -73,6 +74,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			latex.Plugin(),
 			dialogue.Plugin(),
 			apidoc.Plugin(),
+			xlsx.Plugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),
