@@ -26,6 +26,8 @@ import (
 	"github.com/kbsync/kbsync/parsers/latex"
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/notebook"
+	"github.com/kbsync/kbsync/parsers/ods"
+	"github.com/kbsync/kbsync/parsers/parquet"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/parsers/xlsx"
 	"github.com/kbsync/kbsync/sinks/chroma"
@@ -75,6 +77,8 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			dialogue.Plugin(),
 			apidoc.Plugin(),
 			xlsx.Plugin(),
+			ods.Plugin(),
+			parquet.Plugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),

@@ -18,6 +18,13 @@ type activeMerge struct {
 	value string
 }
 
+// Merge tells of a merged range; its first row is the next one that comes.
+func (w *Writer) Merge(m Merge) {
+	if len(w.merges.ranges) < maxMerges {
+		w.merges.ranges = append(w.merges.ranges, m)
+	}
+}
+
 func newMerges(all []Merge) merges {
 	all = slices.Clone(all[:min(len(all), maxMerges)])
 	slices.SortFunc(all, func(a, b Merge) int { return a.Row - b.Row })

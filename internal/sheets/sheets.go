@@ -273,3 +273,12 @@ func clean(c *decode.Cleaner, s string) string {
 	}
 	return s
 }
+
+// Heading is the heading of a sheet: its name, unless that is one that programs give.
+func Heading(name string) string {
+	switch strings.TrimRight(strings.ToLower(strings.TrimSpace(name)), "0123456789() ") {
+	case "", "sheet", "工作表", "工作簿", "tabelle", "feuil", "feuille", "hoja", "foglio", "planilha", "blad", "лист", "シート":
+		return ""
+	}
+	return name
+}

@@ -147,6 +147,11 @@ func (w *Writer) Table(titles []string, header [][]string) (*Table, error) {
 	}
 	w.tables++
 	t := &Table{w: w, proto: connector.Table{ID: w.tables, Header: header, Sheet: w.sheet}}
+	for _, h := range header {
+		for i, c := range h {
+			h[i] = clean(&w.clean, c)
+		}
+	}
 	for _, line := range titles {
 		t.buf.WriteString(line + "\n")
 	}

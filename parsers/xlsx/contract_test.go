@@ -189,6 +189,7 @@ func TestErrors(t *testing.T) {
 		{"bomb", packed(t, row+strings.Repeat(" ", 2<<20)+`</sheetData></worksheet>`, nil), "max_unpacked"},
 		{"xml cut short", packed(t, row, nil), "cut short"},
 		{"xml broken", packed(t, row+`<row r="2"><c <></c></row><row r="3"><c r="A3"><v>3</v></c></row></sheetData></worksheet>`, nil), "breaks off after row"},
+		{"deep", packed(t, row+strings.Repeat("<c>", 50_000)+`</sheetData></worksheet>`, nil), "nested"},
 		{"no workbook", packed(t, row, map[string]string{"xl/workbook.xml": "<x/"}), "workbook"},
 	} {
 		_, err := parsertest.Collect(context.Background(), fresh(t, small), "x.xlsx", strings.NewReader(c.data))

@@ -80,7 +80,15 @@ func unpack(data []byte, limit int64) (*pack, error) {
 		return nil, err
 	}
 	p.slim = slim.Bytes()
-	return p, p.findSheets()
+	if err := p.findSheets(); err != nil {
+		return nil, err
+	}
+	if f := p.parts["xl/sharedstrings.xml"]; f != nil {
+		if _, err := scan(f); err != nil {
+			return nil, connector.Errorf(connector.ClassInvalid, "%s: %w", f.Name, err)
+		}
+	}
+	return p, nil
 }
 
 // library says that the library needs the part.
@@ -192,14 +200,4 @@ func (p *pack) findSheets() error {
 		p.sheets = append(p.sheets, sheetPart{name: s.Name, part: part, hidden: s.State == "hidden" || s.State == "veryHidden"})
 	}
 	return nil
-}
-
-// heading is the heading of a sheet: its name, unless that says nothing.
-func (p *pack) heading(s *sheetPart) string {
-	name := strings.TrimRight(strings.ToLower(strings.TrimSpace(s.name)), "0123456789() ")
-	switch name {
-	case "", "sheet", "工作表", "工作簿", "tabelle", "feuil", "feuille", "hoja", "foglio", "planilha", "blad", "лист", "シート":
-		return ""
-	}
-	return s.name
 }

@@ -1,6 +1,7 @@
 package xlsx
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/xml"
 	"errors"
@@ -15,22 +16,32 @@ import (
 // maxMerged bounds the merged ranges of a sheet that are read.
 const maxMerged = 10_000
 
+// Bounds of what the library may be given: no real part comes near them.
+const (
+	maxDepth = 1000
+	maxText  = 8 << 20
+)
+
 // facts are what a sheet's XML says beside its cells.
 type facts struct {
 	rows   int // the number of the last row; 0 if rows are not numbered
 	merged []sheets.Merge
+
+	depth int  // open elements
+	run   int  // bytes since the last tag
+	ended bool // the outermost element has been seen
 }
 
-// scan passes over a sheet's bytes without parsing them, for the library would read the whole sheet into memory to tell its merged cells.
-func (p *pack) scan(s *sheetPart) (facts, error) {
+// scan passes over the bytes of a part without parsing them, for the library would read a whole sheet into memory to tell its merged cells,
+// and nested elements or one long text would cost it any amount.
+func scan(part *zip.File) (facts, error) {
 	var out facts
-	r, err := p.parts[s.part].Open()
+	r, err := part.Open()
 	if err != nil {
 		return out, err
 	}
 	defer func() { _ = r.Close() }()
 	buf := make([]byte, 0, 256<<10)
-	ended := false
 	for err == nil {
 		var n int
 		n, err = r.Read(buf[len(buf):cap(buf)])
@@ -38,24 +49,28 @@ func (p *pack) scan(s *sheetPart) (facts, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return out, err
 		}
-		used := out.take(buf, &ended)
+		used := out.take(buf)
 		if used == 0 && len(buf) == cap(buf) {
-			used = len(buf) - 1024 // no tag of interest is that long
+			return out, errors.New("a tag of its XML is longer than any real one")
+		}
+		if out.depth > maxDepth || out.run > maxText {
+			return out, errors.New("its XML is nested too deeply, or holds one text over 8 MiB")
 		}
 		buf = buf[:copy(buf, buf[used:])]
 	}
-	if !ended {
+	if out.depth != 0 || !out.ended {
 		return out, errors.New("its XML is cut short")
 	}
 	return out, nil
 }
 
 // take looks at the tags in b and returns how much of it is dealt with.
-func (f *facts) take(b []byte, ended *bool) int {
+func (f *facts) take(b []byte) int {
 	at := 0
 	for {
 		i := bytes.IndexByte(b[at:], '<')
 		if i < 0 {
+			f.run += len(b) - at
 			return len(b)
 		}
 		at += i
@@ -63,27 +78,30 @@ func (f *facts) take(b []byte, ended *bool) int {
 		if end < 0 {
 			return at
 		}
-		f.tag(b[at+1:at+end], ended)
-		at += end
+		f.run = 0
+		f.tag(b[at+1 : at+end])
+		at += end + 1
 	}
 }
 
-func (f *facts) tag(tag []byte, ended *bool) {
-	name, rest, _ := bytes.Cut(tag, []byte{' '})
-	if i := bytes.LastIndexByte(name, ':'); i >= 0 {
-		closing := name[0] == '/'
-		name = name[i+1:]
-		if closing && string(name) == "worksheet" {
-			*ended = true
-		}
+func (f *facts) tag(tag []byte) {
+	if len(tag) == 0 || tag[0] == '?' || tag[0] == '!' {
+		return
 	}
+	switch {
+	case tag[0] == '/':
+		f.depth--
+	case tag[len(tag)-1] != '/':
+		f.depth++
+	}
+	f.ended = true
+	name, rest, _ := bytes.Cut(tag, []byte{' '})
+	name = name[bytes.LastIndexByte(name, ':')+1:]
 	switch string(name) {
 	case "row":
 		if n, err := strconv.Atoi(attribute(rest, "r")); err == nil {
 			f.rows = n
 		}
-	case "/worksheet", "worksheet/":
-		*ended = true
 	case "mergeCell":
 		if m, ok := mergeRange(attribute(rest, "ref")); ok && len(f.merged) < maxMerged {
 			f.merged = append(f.merged, m)

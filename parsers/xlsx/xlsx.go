@@ -138,11 +138,11 @@ func open(pack *pack) (book *excelize.File, err error) {
 
 // sheet writes one sheet.
 func sheet(ctx context.Context, book *excelize.File, pack *pack, s *sheetPart, w *sheets.Writer) (err error) {
-	facts, err := pack.scan(s)
+	facts, err := scan(pack.parts[s.part])
 	if err != nil {
 		return connector.Errorf(connector.ClassInvalid, "sheet %q: %w", s.name, err)
 	}
-	if err := w.Begin(s.name, pack.heading(s), facts.merged); err != nil {
+	if err := w.Begin(s.name, sheets.Heading(s.name), facts.merged); err != nil {
 		return err
 	}
 	if err := rows(ctx, book, s.name, facts.rows, w); err != nil {
