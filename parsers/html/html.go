@@ -21,11 +21,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/decode"
+	"github.com/kbsync/kbsync/internal/htmltext"
 )
 
 // DefaultMaxTreeSize is the default of max_tree_size, in bytes.
@@ -92,7 +92,7 @@ func (p *Parser) Info() connector.ParserInfo {
 // Parse yields the blocks of the page.
 func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) iter.Seq2[connector.Element, error] {
 	return func(yield func(connector.Element, error) bool) {
-		src := decode.NewReader(r, decode.Options{Declared: declaredCharset})
+		src := decode.NewReader(r, decode.Options{Declared: htmltext.DeclaredCharset})
 		text, whole, err := src.ReadUpTo(p.cfg.MaxTreeSize)
 		if err == nil {
 			err = ctx.Err()
@@ -105,7 +105,7 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 			p.plain(ctx, io.MultiReader(strings.NewReader(text), src), src, yield)
 			return
 		}
-		for _, el := range p.elements(text, src) {
+		for _, el := range htmltext.Elements(text, src.Dropped(), htmltext.Options{KeepBoilerplate: p.cfg.KeepBoilerplate, KeepScripts: p.cfg.KeepScripts}) {
 			if err := ctx.Err(); err != nil {
 				yield(connector.Element{}, fmt.Errorf("html: %w", err))
 				return
@@ -134,30 +134,4 @@ func (p *Parser) plain(ctx context.Context, text io.Reader, src *decode.Reader, 
 			return
 		}
 	}
-}
-
-// elements are the blocks of the page and what was left out.
-func (p *Parser) elements(text string, src *decode.Reader) []connector.Element {
-	b := newBuilder(text)
-	b.build()
-	w := newWriter(p.cfg.KeepBoilerplate)
-	w.scripts = p.cfg.KeepScripts
-	for _, d := range append(src.Dropped(), b.clean.Dropped()...) {
-		// Places in the source mean nothing in the text made from it.
-		el := d.Element()
-		el.Span = connector.Span{}
-		w.els = append(w.els, el)
-	}
-	w.page(b.root, b.title)
-	return w.finish()
-}
-
-var charsetPattern = regexp.MustCompile(`(?i)(?:charset\s*=\s*["']?|<\?xml[^>]{0,100}encoding\s*=\s*["'])\s*([a-z0-9_:.-]{2,40})`)
-
-// declaredCharset is what a meta element or XML declaration in the first bytes says.
-func declaredCharset(head []byte) string {
-	if m := charsetPattern.FindSubmatch(head[:min(len(head), 4096)]); m != nil {
-		return string(m[1])
-	}
-	return ""
 }
