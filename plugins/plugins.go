@@ -21,6 +21,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/dialogue"
+	"github.com/kbsync/kbsync/parsers/epub"
 	"github.com/kbsync/kbsync/parsers/html"
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/latex"
@@ -79,6 +80,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			xlsx.Plugin(),
 			ods.Plugin(),
 			parquet.Plugin(),
+			epub.Plugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),
