@@ -69,8 +69,8 @@ func visible(n *node) int {
 	return sum
 }
 
-// preferMain marks everything outside of the page's main part as boilerplate, if the page says which part that is and it
-// holds most of the text. Headings of level 1 stay wherever they are.
+// preferMain marks everything outside of the page's main part as boilerplate, if there is one that holds most of the text: what the page
+// says it is, else the part in which the text stands densely. It does so only where no heading, table or code is lost by it.
 func preferMain(root *node) {
 	total := visible(root)
 	var mains, articles []*node
@@ -95,15 +95,101 @@ func preferMain(root *node) {
 	if len(mains) == 0 {
 		chosen, share = articles, 75
 	}
+	if len(chosen) == 0 {
+		if n := dense(root, total); n != nil {
+			chosen, share = []*node{n}, 60
+		}
+	}
 	held := 0
 	keep := map[*node]bool{}
 	for _, n := range chosen {
 		held += visible(n)
 		keep[n] = true
 	}
-	if held > 0 && held*100 >= total*share {
+	if held > 0 && held*100 >= total*share && !losesBlocks(root, keep) {
 		markOutside(root, keep)
 	}
+}
+
+// losesBlocks says that a heading below level 1, a table or code stands outside of the nodes in keep and of what is left out anyway.
+func losesBlocks(n *node, keep map[*node]bool) bool {
+	if keep[n] || n.reason != "" {
+		return false
+	}
+	switch n.class {
+	case classHeading:
+		return n.tag != atom.H1 && n.size > 0
+	case classTable, classPre:
+		return n.size > 0 && !holdsAny(n, keep)
+	}
+	for _, k := range n.kids {
+		if losesBlocks(k, keep) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsAny says that a node of keep is inside n.
+func holdsAny(n *node, keep map[*node]bool) bool {
+	for _, k := range n.kids {
+		if keep[k] || holdsAny(k, keep) {
+			return true
+		}
+	}
+	return false
+}
+
+// minDense is the least text, in bytes, of a page whose main part is looked for by density.
+const minDense = 1000
+
+// dense is the innermost part that holds four fifths of the page's text, if what stands beside it is links, as in menus and
+// banners; nil if there is none (after Kohlschütter et al., "Boilerplate Detection using Shallow Text Features", 2010).
+func dense(root *node, total int) *node {
+	if total < minDense {
+		return nil
+	}
+	at := root
+	for {
+		var next *node
+		for _, k := range at.kids {
+			if k.class == classBlock && k.reason == "" && visible(k)*5 >= total*4 {
+				next = k
+				break
+			}
+		}
+		if next == nil {
+			break
+		}
+		for _, k := range at.kids {
+			if k != next && k.reason == "" && !links(k) {
+				return nil
+			}
+		}
+		at = next
+	}
+	if at == root || at.tag == atom.Body {
+		return nil
+	}
+	return at
+}
+
+// links says that most of n's text is that of links.
+func links(n *node) bool { return 2*linked(n) >= visible(n) }
+
+// linked is the size of the text of links in n, without what is left out.
+func linked(n *node) int {
+	switch {
+	case n.reason != "":
+		return 0
+	case n.link:
+		return n.size
+	}
+	sum := 0
+	for _, k := range n.kids {
+		sum += linked(k)
+	}
+	return sum
 }
 
 func hasMain(n *node) bool {

@@ -26,6 +26,7 @@ type node struct {
 	kids   []*node
 	span   [2]uint16 // rowspan, colspan
 	start  int       // of an ordered list
+	link   bool      // text of a link
 
 	// Found by measure.
 	size    int // bytes of text that are no white space, without what is always left out
@@ -42,7 +43,8 @@ type builder struct {
 	tz     *html.Tokenizer
 	root   *node
 	stack  []*node
-	hidden int // open inline elements that are hidden; inside them inline elements are tracked
+	link   bool // inside a link
+	hidden int  // open inline elements that are hidden; inside them inline elements are tracked
 	xml    bool
 	title  string
 	clean  decode.Cleaner
@@ -112,12 +114,15 @@ func (b *builder) text() {
 		b.title += text
 		return
 	}
-	b.add(b.make(node{text: text}))
+	b.add(b.make(node{text: text, link: b.link}))
 }
 
 func (b *builder) open(selfClosing bool) {
 	name, more := b.tz.TagName()
 	tag := atom.Lookup(name)
+	if tag == atom.A {
+		b.link = !selfClosing
+	}
 	n := b.make(node{tag: tag, class: classOf(tag)})
 	alt := ""
 	for more {
@@ -317,6 +322,9 @@ func (b *builder) closeUpTo(match, stop func(*node) bool) {
 func (b *builder) close(tag atom.Atom) {
 	if tag == 0 {
 		return
+	}
+	if tag == atom.A {
+		b.link = false
 	}
 	c := classOf(tag)
 	if c == classBreak {

@@ -82,7 +82,7 @@ func New(cfg Config) *Parser { return &Parser{cfg: cfg} }
 
 // Info names the parser.
 func (p *Parser) Info() connector.ParserInfo {
-	info := connector.ParserInfo{Name: "html", Version: 2}
+	info := connector.ParserInfo{Name: "html", Version: 3}
 	if p.code != nil {
 		info.Backend = p.code.Backend()
 	}
