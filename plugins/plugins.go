@@ -26,6 +26,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/latex"
 	"github.com/kbsync/kbsync/parsers/markdown"
+	"github.com/kbsync/kbsync/parsers/mhtml"
 	"github.com/kbsync/kbsync/parsers/notebook"
 	"github.com/kbsync/kbsync/parsers/ods"
 	"github.com/kbsync/kbsync/parsers/parquet"
@@ -81,6 +82,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			ods.Plugin(),
 			parquet.Plugin(),
 			epub.Plugin(),
+			mhtml.Plugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),

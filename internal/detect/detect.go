@@ -204,6 +204,8 @@ func contentKind(text string) string {
 			return kindHTML
 		}
 		return kindXML
+	case savedPage(low):
+		return kindMHTML
 	case text[0] == '{' || text[0] == '[':
 		first, rest, _ := strings.Cut(text, "\n")
 		rest = strings.TrimSpace(rest)
@@ -215,6 +217,12 @@ func contentKind(text string) string {
 		}
 	}
 	return ""
+}
+
+// savedPage tells the header that browsers write above a page that they save as one file.
+func savedPage(low string) bool {
+	head, _, _ := strings.Cut(low, "\n\n")
+	return strings.Contains(head, "content-type: multipart/related") && (strings.Contains(head, "\nsnapshot-content-location:") || strings.HasPrefix(head, "from: <saved by ") || strings.HasPrefix(head, "from: \"saved by "))
 }
 
 // commented says that text is no JSON but may be with its comments taken out.

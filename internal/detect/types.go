@@ -33,6 +33,7 @@ const (
 	kindRTF     = "rtf"
 	kindEPUB    = "epub"
 	kindParquet = "parquet"
+	kindMHTML   = "mhtml"
 )
 
 // presetOf is how a kind of file is read and cut by default.
@@ -60,6 +61,7 @@ var presets = map[string]presetOf{
 	kindAPI:       {mediaType: "application/vnd.oai.openapi", parser: "apidoc", strategy: "api", tree: true},
 	kindXML:       {mediaType: "text/xml", parser: "text", strategy: "recursive"},
 	kindMarkdown:  {mediaType: "text/markdown", parser: "markdown", strategy: "markdown", tree: true},
+	kindMHTML:     {mediaType: "multipart/related", parser: "mhtml", strategy: "html", tree: true, binary: true},
 	kindHTML:      {mediaType: "text/html", parser: "html", strategy: "html", tree: true},
 	kindCSV:       {mediaType: "text/csv", parser: "csv", strategy: "table"},
 	kindTSV:       {mediaType: "text/tab-separated-values", parser: "csv", strategy: "table"},
@@ -95,6 +97,7 @@ var kindByExtension = map[string]string{
 	".xml": kindXML, ".rss": kindXML, ".atom": kindXML, ".svg": kindXML,
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdx": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mkdn": kindMarkdown, ".mdwn": kindMarkdown,
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
+	".mht": kindMHTML, ".mhtml": kindMHTML,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
 	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
 	".json": kindJSON, ".geojson": kindJSON, ".ipynb": kindNotebook, ".har": kindJSON, ".webmanifest": kindJSON,
@@ -121,7 +124,7 @@ var codeLike = map[string]bool{
 var kindByMediaType = map[string]string{
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
-	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
 }
 
