@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -58,16 +59,23 @@ func notCompared() map[string]string {
 	}
 }
 
-// TestComparisonIsComplete: every strategy of the program has a row, or a reason why it has none.
+// TestComparisonIsComplete: every strategy of the program has a row, or a reason why it has none, on the page too.
 func TestComparisonIsComplete(t *testing.T) {
 	rows := map[string]bool{}
 	for _, c := range contestants() {
 		rows[c.kind] = true
 	}
 	why := notCompared()
+	page, err := os.ReadFile(comparisonPage)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, kind := range registryWith(t, newRig(t, "", ""), nil).Strategies.Kinds() {
 		if rows[kind] == (why[kind] != "") {
 			t.Errorf("strategy %s needs a row in the comparison, or a reason why it has none", kind)
+		}
+		if !strings.Contains(string(page), "`"+kind+"`") {
+			t.Errorf("strategy %s is not on %s: run TestComparison with -update", kind, comparisonPage)
 		}
 	}
 }
