@@ -219,9 +219,6 @@ func TestSparse(t *testing.T) {
 
 // Two million cells are streamed: the heap in use stays small while the rows come.
 func TestTwoMillionCells(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two million cells")
-	}
 	data := large(t, 200_000)
 	p := fresh(t, defaults())
 	var peak uint64

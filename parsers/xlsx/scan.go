@@ -215,8 +215,11 @@ func (p *pack) drawing(part string) ([]string, error) {
 	inText := false
 	for {
 		t, err := d.Token()
-		if err != nil { // decode has seen that the part is well formed
+		if errors.Is(err, io.EOF) {
 			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part, err)
 		}
 		switch t := t.(type) {
 		case xml.StartElement:
