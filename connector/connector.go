@@ -48,6 +48,10 @@ type Document struct {
 	// offset on, of the very version that version names (that of the broken reading); an error of class [ClassChanged] where
 	// that is no longer there. nil: a broken reading starts again.
 	OpenAt func(ctx context.Context, offset int64, version string) (io.ReadCloser, error)
+	// Sibling, where the source can find one document without listing all, is the document at a path of the same source, whether a listing would
+	// name it or not; for formats whose documents take in others. [ClassNotFound] where there is none, [ClassInvalid] for a path that leads out
+	// of the source. The engine looks again at a document when what it took in has changed. nil: the source cannot.
+	Sibling func(ctx context.Context, path string) (*Document, error)
 }
 
 // Opened is a reader that knows more about the document than its listing said.

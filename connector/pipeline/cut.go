@@ -202,6 +202,7 @@ func (c *cutter) read(ctx context.Context, s *staged, rc *docReader) error {
 	if tree && (doc.Size < 0 || rc.packed) && maxTree > 0 {
 		in = &limited{r: buf, left: maxTree}
 	}
+	watchInputs(doc, s.facts)
 	if err := c.cut(ctx, s, in); err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ func (c *cutter) settle(s *staged) error {
 // sameFacts says whether what the chunks say of their document, beside its content, is what is stored.
 func (s *staged) sameFacts() bool {
 	var f facts
-	return json.Unmarshal(s.job.old.Facts, &f) == nil && f.URI == s.facts.URI && f.Metadata == s.facts.Metadata
+	return json.Unmarshal(s.job.old.Facts, &f) == nil && f.URI == s.facts.URI && f.Metadata == s.facts.Metadata && sameInputs(&f, s.facts)
 }
 
 // metadataDigest names the metadata of a document; values that JSON has no form for are refused later.

@@ -291,7 +291,14 @@ func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Lis
 	}
 	ls.tally.progress.Listed(m.src.name)
 	m.out.listed++
-	if isKnown && !ls.checksum && doc.Version != "" && known.Version == doc.Version && (known.State == ledger.DocOK || known.State == ledger.DocSkipped) {
+	unchanged := isKnown && !ls.checksum && (known.State == ledger.DocOK || known.State == ledger.DocSkipped)
+	if unchanged {
+		var err error
+		if unchanged, err = m.sameVersion(ctx, doc, known); err != nil {
+			return err
+		}
+	}
+	if unchanged {
 		if known.Epoch == ls.p.router.epoch {
 			ls.keep(known, doc)
 			return nil

@@ -30,6 +30,8 @@ type facts struct {
 	URI       string         `json:"u,omitempty"`
 	Front     map[string]any `json:"f,omitempty"`
 	Metadata  string         `json:"t,omitempty"` // digest of the metadata that the source gave
+	// Inputs are the versions of the documents that it takes in, by path.
+	Inputs map[string]string `json:"i,omitempty"`
 }
 
 func (f *facts) encode() []byte {

@@ -108,6 +108,9 @@ func (d *docWrite) finished(epoch int64) ledger.Doc {
 	doc.Version, doc.Epoch, doc.Fingerprint, doc.State, doc.Note = s.job.doc.Version, epoch, s.finger, ledger.DocOK, ""
 	doc.Facts, doc.Modified, doc.Chunks = s.facts.encode(), s.job.modified.UnixNano(), s.count
 	doc.Raw = s.raw[:]
+	if len(s.facts.Inputs) > 0 {
+		doc.Version = takesIn + doc.Version
+	}
 	if s.job.doc.Unsettled {
 		doc.Version = "~" + doc.Version // never equal to a listed version: read again next time
 	}

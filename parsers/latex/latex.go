@@ -6,12 +6,14 @@
 //
 // # Config
 //
-// max_tree_size bounds the documents that are scanned for structure.
+// max_tree_size bounds the documents that are scanned for structure. With follow_inputs, what \input, \include, \import and \subimport name is
+// read in their place, where the source can find it: the parsed text is then that of the whole.
 //
 // # Limits
 //
 // A document over max_tree_size is read as plain paragraphs; a dropped element of reason "markup without text" says so.
-// \input and \include are text: a parser sees one document. Environments nested in more than eight others are not taken apart.
+// Without follow_inputs \input and \include are text; with it, what is not there, leads out of the source, takes itself in, is nested more than
+// ten deep or makes the whole larger than max_tree_size stays a command. Environments nested in more than eight others are not taken apart.
 package latex
 
 import (
@@ -32,7 +34,8 @@ const DefaultMaxTreeSize = 32 << 20
 
 // Config is the configuration of the parser.
 type Config struct {
-	MaxTreeSize int `yaml:"max_tree_size" doc:"documents over this many bytes are read as plain paragraphs"`
+	MaxTreeSize  int  `yaml:"max_tree_size" doc:"documents over this many bytes are read as plain paragraphs"`
+	FollowInputs bool `yaml:"follow_inputs" doc:"whether what \\input, \\include and \\import name is read in their place"`
 }
 
 // Validate checks the configuration.
@@ -44,7 +47,10 @@ func (c *Config) Validate() error {
 }
 
 // Parser yields the blocks of LaTeX documents.
-type Parser struct{ maxTree int }
+type Parser struct {
+	maxTree int
+	follow  bool
+}
 
 var _ connector.Parser = (*Parser)(nil)
 
@@ -54,7 +60,7 @@ func Plugin() connector.ParserPlugin {
 }
 
 func open(_ context.Context, c *Config, _ connector.Env) (connector.Parser, error) {
-	return New(c.MaxTreeSize), nil
+	return &Parser{maxTree: c.MaxTreeSize, follow: c.FollowInputs}, nil
 }
 
 // New returns a parser that scans documents of up to maxTree bytes for structure.
@@ -69,7 +75,7 @@ func (p *Parser) Info() connector.ParserInfo {
 //
 // The children of a paragraph are what must not be cut inside it: math, verbatim text, comments, references, definitions.
 // Those of an environment are its blocks, those of a list its items.
-func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) iter.Seq2[connector.Element, error] {
+func (p *Parser) Parse(ctx context.Context, doc *connector.Document, r io.Reader) iter.Seq2[connector.Element, error] {
 	return func(yield func(connector.Element, error) bool) {
 		src := decode.NewReader(r, decode.Options{})
 		text, whole, err := src.ReadUpTo(p.maxTree)
@@ -80,6 +86,13 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 		if !whole {
 			p.plain(ctx, io.MultiReader(strings.NewReader(text), src), src, yield)
 			return
+		}
+		x := &expansion{doc: doc, left: p.maxTree - len(text)}
+		if p.follow && doc.Sibling != nil {
+			if text, err = x.expand(ctx, text, doc.Path, 0); err != nil {
+				yield(connector.Element{}, fmt.Errorf("latex: %w", err))
+				return
+			}
 		}
 		for _, el := range elements(text) {
 			if !decode.YieldDrops(src, el.Span.Start, yield) {
@@ -93,7 +106,11 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 				return
 			}
 		}
-		decode.YieldDrops(src, math.MaxInt, yield)
+		for _, part := range append(x.parts, src) {
+			if !decode.YieldDrops(part, math.MaxInt, yield) {
+				return
+			}
+		}
 	}
 }
 

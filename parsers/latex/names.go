@@ -88,7 +88,7 @@ func refers(command string) bool {
 	switch command {
 	case "cite", "citep", "citet", "citealp", "citealt", "citeauthor", "citeyear", "parencite", "textcite", "autocite", "footcite", "supercite", "nocite",
 		"ref", "eqref", "autoref", "cref", "Cref", "pageref", "nameref", "vref", "label", "url", "nolinkurl", "path", "includegraphics",
-		"input", "include", "subfile", "subfileinclude", "import", "bibliography", "bibliographystyle", "addbibresource", "lstinputlisting", "inputminted",
+		"input", "include", "subfile", "subfileinclude", "import", "subimport", "bibliography", "bibliographystyle", "addbibresource", "lstinputlisting", "inputminted",
 		"SI", "si", "SIrange", "num", "qty", "unit", "ang", "usetikzlibrary", "vspace", "hspace":
 		return true
 	}

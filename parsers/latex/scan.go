@@ -44,6 +44,7 @@ type scanner struct {
 	captions []place
 	facts    map[string]string // title, author, date
 	links    []connector.Span  // web addresses, in order
+	inputs   []input           // commands that take in other files
 	hopeless map[string]int    // up to where an end was looked for in vain
 	budget   int               // how many bytes may still be looked at in vain
 }
@@ -147,6 +148,9 @@ func (s *scanner) command() {
 			s.inline(lo, hi, connector.KindText)
 		}
 	case refers(name):
+		if takesIn(name) {
+			s.input(lo, after, name)
+		}
 		if hi := s.arguments(after, 4, false); hi > after {
 			s.inline(lo, hi, connector.KindText)
 		}

@@ -41,6 +41,44 @@ func (s *status) changed() int64 {
 	return s.mtime
 }
 
+// documentAt is a file that was found; rel is where it is opened.
+func documentAt(root *os.Root, path, rel string, st status, unsettled bool) connector.Document {
+	return connector.Document{
+		Path: path, Version: st.version(), Unsettled: unsettled, Size: st.size, ModifiedAt: time.Unix(0, st.mtime),
+		Open:    func(ctx context.Context) (io.ReadCloser, error) { return openDocument(ctx, root, rel, st) },
+		Sibling: func(ctx context.Context, path string) (*connector.Document, error) { return sibling(ctx, root, path) },
+	}
+}
+
+// sibling finds a file by its path below the root. Links are not followed at its end, and nowhere out of the root.
+func sibling(ctx context.Context, root *os.Root, path string) (*connector.Document, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !fs.ValidPath(path) || path == "." {
+		return nil, connector.Errorf(connector.ClassInvalid, "fs: %q leads out of the folder", path)
+	}
+	f, err := root.OpenFile(path, openFlags, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, connector.Errorf(connector.ClassDenied, "fs: %s: %w", path, bare(err))
+		}
+		return nil, connector.Errorf(connector.ClassNotFound, "fs: %s: %w", path, bare(err))
+	}
+	st, err := statFile(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case err != nil:
+		return nil, connector.Errorf(connector.ClassUnknown, "fs: %s: %w", path, bare(err))
+	case st.kind != 0:
+		return nil, connector.Errorf(connector.ClassNotFound, "fs: %s is no file", path)
+	}
+	doc := documentAt(root, path, path, st, st.changed() > time.Now().Add(-settling).UnixNano())
+	return &doc, nil
+}
+
 var errChanged = errors.New("the file changed after it was listed")
 
 // openDocument opens rel for reading if it is still the file that was listed.

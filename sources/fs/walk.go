@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
@@ -195,12 +194,9 @@ func (w *walker) file(path, rel, uri string, st status) bool {
 	if limit := w.source.config.MaxSize; limit > 0 && st.size > limit {
 		return w.skip(path, uri, fmt.Sprintf("%d bytes, over max_size (%d)", st.size, limit))
 	}
-	root := w.root
-	return w.yield(connector.Change{Document: connector.Document{
-		Path: path, URI: uri, Version: st.version(), Unsettled: st.changed() > w.settled,
-		Size: st.size, ModifiedAt: time.Unix(0, st.mtime),
-		Open: func(ctx context.Context) (io.ReadCloser, error) { return openDocument(ctx, root, rel, st) },
-	}}, nil)
+	doc := documentAt(w.root, path, rel, st, st.changed() > w.settled)
+	doc.URI = uri
+	return w.yield(connector.Change{Document: doc}, nil)
 }
 
 var errNotUTF8 = errors.New("the name is not valid UTF-8 and cannot be stored; rename it")
