@@ -80,6 +80,7 @@ func FuzzFence(f *testing.F) {
 	f.Add("python", "class A(B):\n    def m(self):\n        return 1\n\n    def n(self):\n        return 2\n", uint8(40), uint8(0))
 	f.Add("go", "package x\n\n// F 文档。\nfunc F() {\n\tg()\n}\n\nvar s = \"long long long\"\n", uint8(50), uint8(2))
 	f.Add("vue", "<script lang=\"ts\">\nclass A { m() { return 1 } }\n</script>\n<style>.a{}</style>\n", uint8(60), uint8(4))
+	f.Add("go", "p722agC Z\n\ny/ B 文档。0func A()A000000070000000000!0000000000000000", uint8('2'), uint8(2)) // a declaration that begins in a word
 	p := markdown.Plugin(code.NewDivider())
 	f.Fuzz(func(t *testing.T, language, text string, size, indent uint8) {
 		if len(text) > 4096 || size < 4 || strings.ContainsAny(language, "\r\n") {

@@ -97,7 +97,7 @@ func (f *flow) cutCode() {
 			top[i].el = &f.els[i]
 		}
 	}
-	k.pack(top, nil)
+	k.pack(k.wholeWords(top), nil)
 	f.out.flush()
 	clear(f.els)
 	f.els = f.els[:0]
@@ -178,7 +178,7 @@ func (k *coder) add(regions []region, sc *scope, x *extra, owner *connector.Elem
 		syms = append(syms, el)
 	}
 	first, last := &regions[0], &regions[len(regions)-1]
-	k.w.f.out.add(k.w, draft{lo: first.lo, hi: last.hi, extra: x, first: first.top, last: last.top + 1, scope: sc, syms: syms})
+	k.w.f.out.add(k.w, draft{lo: first.lo, hi: last.hi, extra: x, first: first.top, last: k.until(last.top, last.hi), scope: sc, syms: syms})
 }
 
 // expand replaces statements that do not fit by their parts, so that these are packed with their neighbours, the header of a function among them.
@@ -239,7 +239,7 @@ func (k *coder) lines(r *region, outer, inner *scope) {
 	}
 	pieces := k.w.m.splitLines(r.lo, r.hi, k.w.f.roomBelow(nil, x))
 	for i, p := range pieces {
-		d := draft{lo: p.Start, hi: p.End, extra: x, first: r.top, last: r.top + 1, scope: below, forced: p.forcedLo || p.forcedHi}
+		d := draft{lo: p.Start, hi: p.End, extra: x, first: r.top, last: k.until(r.top, r.hi), scope: below, forced: p.forcedLo || p.forcedHi}
 		if inner != nil {
 			d.syms = []*connector.Element{inner.el}
 		}
@@ -287,13 +287,26 @@ func (k *coder) members(r *region) []region {
 func (k *coder) wholeWords(regions []region) []region {
 	out := regions[:0]
 	for _, r := range regions {
-		if n := len(out); n > 0 && partsWord(k.w.text, r.lo) {
+		if n := len(out); n > 0 && partsWord(k.w.text, r.lo) && (out[n-1].top == r.top || k.isCode(out[n-1].top) && k.isCode(r.top)) {
 			out[n-1].hi = r.hi
 			continue
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// isCode tells whether an element of the file is cut as code.
+func (k *coder) isCode(top int) bool {
+	el := &k.w.els[top]
+	return el.Symbol != nil || el.Kind == connector.KindText
+}
+
+// until is the index behind the element of the file in which a range from that at top ends.
+func (k *coder) until(top, hi int) int {
+	for top++; top < len(k.w.els) && k.w.at(top) < hi; top++ {
+	}
+	return top
 }
 
 // wordReach is how far around a place words are looked for.
