@@ -10,6 +10,7 @@ import (
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/strategytest"
+	"github.com/kbsync/kbsync/internal/decode"
 	"github.com/kbsync/kbsync/internal/shareddata"
 	"github.com/kbsync/kbsync/parsers/latex"
 )
@@ -259,7 +260,7 @@ func FuzzLatex(f *testing.F) {
 	f.Add("\\begin{document}%\n\\begin{tabular}{l}a&b\\\\\n\\hline\n\\end{tabular}$x$́\\item", uint8(9), uint8(3))
 	p := latex.New(1 << 20)
 	f.Fuzz(func(t *testing.T, text string, size, overlap uint8) {
-		if len(text) > 4096 || size < 4 {
+		if len(text) > 4096 || size < 4 || decode.Binary([]byte(text)) {
 			return
 		}
 		els := parsed(t, p, "x.tex", text)

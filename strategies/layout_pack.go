@@ -61,6 +61,9 @@ func (l *layoutFlow) rowsOf(w *window, p part, c *crumb) []part {
 	k.header(t, &lo, p.hi, room)
 	k.extra = again
 	for i := range t.Rows {
+		if lo >= p.hi { // the part is a piece of the table
+			break
+		}
 		end := p.hi
 		if i+1 < len(t.Rows) {
 			end = min(max(t.Rows[i+1].Span.Start-w.base, lo), p.hi)
@@ -71,8 +74,10 @@ func (l *layoutFlow) rowsOf(w *window, p part, c *crumb) []part {
 	if len(k.parts) == 0 {
 		return nil
 	}
+	k.parts[0].cutLo = k.parts[0].cutLo || p.cutLo
 	k.parts[0].fresh = p.fresh
-	k.parts[len(k.parts)-1].glue = p.glue
+	last := &k.parts[len(k.parts)-1]
+	last.cutHi, last.glue = last.cutHi || p.cutHi, p.glue
 	return k.parts
 }
 
@@ -118,6 +123,6 @@ func (l *layoutFlow) firstOf(w *window, lo int, p part, c *crumb) []part {
 	k.parts[0].cutLo = p.cutLo
 	k.parts[0].fresh = p.fresh
 	last := &k.parts[len(k.parts)-1]
-	last.cutHi, last.glue = p.cutHi, p.glue
+	last.cutHi, last.glue = last.cutHi || p.cutHi, p.glue
 	return k.parts
 }

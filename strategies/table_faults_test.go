@@ -301,6 +301,7 @@ func FuzzTable(f *testing.F) {
 	f.Add(",2023,,2024,\nRegion,Q1,Q2,Q1,Q2\n北,1,2,3,4\n", uint8(20), uint8(1))
 	f.Add("id,"+strings.Repeat("long name ", 20)+"\n1,\"a\nb\"\n,\n", uint8(60), uint8(2))
 	f.Add("a;b\r1;<b>&\r", uint8(9), uint8(3))
+	f.Add(strings.Repeat("0", 40)+"\u00a0", uint8(')'), uint8(0x82)) // other blank space behind a row
 	f.Fuzz(func(t *testing.T, text string, size, how uint8) {
 		if len(text) > 4096 || size < 4 || strings.ContainsRune(text, 0) {
 			return

@@ -206,7 +206,7 @@ func (a atomList) smallest(p int, text string) (connector.Span, bool) {
 	for n := 0; k >= 0 && n < 4096; k, n = k-1, n+1 {
 		s := a.spans[k]
 		body := text[s.Start:s.End]
-		s.End = s.Start + len(strings.TrimRight(body, " \t\r\n"))
+		s.End = s.Start + len(strings.TrimRightFunc(body, unicode.IsSpace))
 		blank := body[:len(body)-len(strings.TrimLeft(body, " \t\r\n"))]
 		s.Start += strings.LastIndexAny(blank, "\r\n") + 1
 		if s.Start < p && p < s.End && (!found || s.Len() < best.Len()) {
