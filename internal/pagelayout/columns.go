@@ -210,10 +210,11 @@ func (c *cutter) joins(g *group, b []*segment, occ []interval) bool {
 	k, m := len(g.occupied), len(occ)
 	r := len(c.together(g.occupied, occ))
 	switch {
-	case k == 1 && m == 1:
-		return true
-	case k == 1: // text above columns: only what may be the first column's head
-		return r >= m && g.occupied[0].lo < occ[0].hi && g.occupied[0].hi <= occ[0].hi+c.gutter()
+	case k == 1 && m == 1: // a line in the right half below lines over the page is the first of a column
+		a, z := g.occupied[0], occ[0]
+		return !(z.lo > (a.lo+a.hi)/2-c.em && z.hi > a.hi-3*c.em && a.hi-a.lo > 20*c.em)
+	case k == 1: // text above columns: what may be the head of one
+		return r >= m
 	case m == 1: // one column goes on
 		return r >= k && b[0].box.Y0-g.bottom < 2.5*max(c.em, b[0].size)
 	}

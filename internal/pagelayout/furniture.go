@@ -62,11 +62,17 @@ func (r *running) stripEdge(s *sheet, top bool, bands map[band]int, gone map[*se
 // repeats tells whether some of a row stands at the same place of other pages, and the rest of it may.
 func (r *running) repeats(s *sheet, e *edgeRow) bool {
 	found := false
-	for i, m := range e.masks {
-		ys := r.seen[edgeKey{e.top, m}]
-		n := near(ys, e.y)
+	for i, keys := range e.keys {
+		m := keys[0]
 		if m == "" {
 			continue
+		}
+		n := near(r.seen[edgeKey{e.top, m}], e.y)
+		if !pageNumber(m) { // numbers have to be the same, or to grow with the pages
+			n = 0
+			for _, key := range keys[1:] {
+				n = max(n, near(r.seen[edgeKey{e.top, key}], e.y))
+			}
 		}
 		switch share := float64(n) / float64(max(r.pages, 1)); {
 		case pageNumber(m) && (n >= 2 && e.isolated || n >= 3 && e.y < 0.14*s.height || e.isolated && (e.y < 0.09*s.height || e.y < 0.13*s.height && pageOf(e.segs[i].text(), s.number))):

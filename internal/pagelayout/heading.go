@@ -102,11 +102,17 @@ func depth(text string) int {
 
 // style is what the look of headings is told apart by.
 type style struct {
-	size  int // twice the points
-	heavy bool
+	size  int  // twice the points
+	heavy bool // of text that is no larger than the rest
 }
 
-func styleOf(b *block) style { return style{int(b.first().size*2 + 0.5), b.first().heavy} }
+func styleOf(b *block, body float64) style {
+	l := b.first()
+	return style{int(l.size*2 + 0.5), l.heavy && l.size < larger*body}
+}
+
+// larger is how much larger than the text headings are.
+const larger = 1.14
 
 // ranks order the styles of the headings found so far.
 type ranks struct {
@@ -137,7 +143,7 @@ func (d *document) headings(blocks []block, body float64) {
 		}
 		b.kind, b.level = connector.KindHeading, level
 		found = append(found, i)
-		s := styleOf(b)
+		s := styleOf(b, body)
 		r.styles[s]++
 		if n := depth(text); n > 0 && (r.shallow[s] == 0 || n < r.shallow[s]) {
 			r.shallow[s] = n
@@ -155,7 +161,7 @@ func (d *document) headings(blocks []block, body float64) {
 		if b.level > 0 {
 			continue
 		}
-		s := styleOf(b)
+		s := styleOf(b, body)
 		b.level = order[s]
 		if n := depth(b.first().text); n > 1 && r.shallow[s] > 0 {
 			b.level += n - r.shallow[s]
@@ -209,7 +215,7 @@ func looksLikeHeading(b *block, text string, body float64) bool {
 	switch {
 	case l.size < 1.35*body && numbers == 0 && strings.Count(text, ",")+strings.Count(text, "，") > 1: // names, addresses
 		return false
-	case l.size >= 1.14*body:
+	case l.size >= larger*body:
 		return true
 	case l.size < 0.94*body:
 		return false

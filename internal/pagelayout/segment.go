@@ -3,6 +3,7 @@ package pagelayout
 import (
 	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
@@ -41,8 +42,8 @@ func segments(frags []frag) []segment {
 // follows tells that b goes on with the line of a, or is a mark above or below it.
 func follows(a, b *frag) bool {
 	em := max(a.size, b.size)
-	gap := b.box.X0 - a.box.X1
-	if gap > splitGap*em || gap < -0.5*em || a.hyphen {
+	gap := apart(a, b)
+	if gap > splitGap*em || gap < -1.1*em || a.hyphen {
 		return false
 	}
 	ha, hb := a.box.Y1-a.box.Y0, b.box.Y1-b.box.Y0
@@ -58,6 +59,18 @@ func follows(a, b *frag) bool {
 	}
 	mid, slack := (small.Y0+small.Y1)/2, 0.3*max(ha, hb)
 	return mid > large.Y0-slack && mid < large.Y1+slack
+}
+
+// apart is the gap between two frags; the half of a wide mark that has no ink belongs to the mark.
+func apart(a, b *frag) float64 {
+	gap := b.box.X0 - a.box.X1
+	if r := lastRune(a.text); wideSure(r) && unicode.In(r, unicode.Po, unicode.Pe) {
+		gap -= 0.5 * a.size
+	}
+	if r := firstRune(b.text); wideSure(r) && unicode.In(r, unicode.Ps) {
+		gap -= 0.5 * b.size
+	}
+	return gap
 }
 
 func overlap(a0, a1, b0, b1 float64) float64 { return min(a1, b1) - max(a0, b0) }
@@ -115,13 +128,19 @@ func spaced(a, b *frag) bool {
 	if last == ' ' || first == ' ' {
 		return false
 	}
-	gap := b.box.X0 - a.box.X1
+	gap := apart(a, b)
 	em := min(a.size, b.size)
 	switch {
 	case wideSure(last) && wideSure(first):
 		return gap > 1.6*em
 	case wideSure(last) || wideSure(first):
 		return gap > 0.45*em
+	}
+	if em < 0.85*max(a.size, b.size) { // a mark above the line
+		return gap > 0.3*max(a.size, b.size)
+	}
+	if len(a.text) == 1 || len(b.text) == 1 { // single letters, whose boxes may be close around the ink
+		return gap > 0.3*em || gap < -3*em
 	}
 	return gap > 0.17*em || gap < -3*em
 }

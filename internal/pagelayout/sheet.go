@@ -1,6 +1,7 @@
 package pagelayout
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -18,6 +19,8 @@ type sheet struct {
 	segs          []segment // lines along the page
 	down          []segment // columns of vertical writing, turned
 	rules         []Rule
+	frames        []*lattice // found on demand
+	framed        bool
 	images        []connector.Box
 	runs          int
 	drops         []drop
@@ -54,9 +57,9 @@ const (
 type edgeRow struct {
 	row
 	top      bool
-	isolated bool // stands apart from the rows further in
-	masks    []string
-	y        float64 // its distance from the edge
+	isolated bool       // stands apart from the rows further in
+	keys     [][]string // of each of its segments, what may repeat on other pages
+	y        float64    // its distance from the edge
 }
 
 // running counts the texts in the margins over the pages.
@@ -68,8 +71,8 @@ type running struct {
 }
 
 type edgeKey struct {
-	top  bool
-	mask string
+	top bool
+	key string
 }
 
 // maxSeen bounds the texts that are remembered from one window of pages to the next.
@@ -92,9 +95,11 @@ func (r *running) count(sheets []*sheet) {
 		rows := edges(s)
 		r.rows[s] = rows
 		for _, e := range rows {
-			for _, m := range e.masks {
-				k := edgeKey{e.top, m}
-				r.seen[k] = append(r.seen[k], e.y)
+			for _, keys := range e.keys {
+				for _, key := range keys {
+					k := edgeKey{e.top, key}
+					r.seen[k] = append(r.seen[k], e.y)
+				}
 			}
 		}
 	}
@@ -111,7 +116,11 @@ func edges(s *sheet) []edgeRow {
 	}
 	rows := rowsOf(all)
 	var out []edgeRow
+	tables := s.lattices()
 	take := func(i, inner int, top bool) bool {
+		if inLattice(tables, rows[i].box) {
+			return false
+		}
 		e := edgeRow{row: rows[i], top: top, isolated: true, y: rows[i].core.Y1}
 		if !top {
 			e.y = s.height - rows[i].core.Y0
@@ -127,7 +136,7 @@ func edges(s *sheet) []edgeRow {
 			e.isolated = gap > 0.6*min(rows[i].size, rows[inner].size) || ruled(s.rules, rows[i].box, top)
 		}
 		for _, g := range rows[i].segs {
-			e.masks = append(e.masks, mask(g.text()))
+			e.keys = append(e.keys, repeatKeys(g.text(), s.number))
 		}
 		out = append(out, e)
 		return true
@@ -160,28 +169,45 @@ func abs(f float64) float64 {
 	return f
 }
 
-// mask is text with its numbers masked and without spaces.
-func mask(text string) string {
+// repeatKeys are what two pages have in common that say text, once with its numbers masked and once for each number that grows with the
+// pages. The first key is the mask.
+func repeatKeys(text string, page int) []string {
+	masked, numbers := mask(text)
+	keys := []string{masked, "=" + text}
+	for i, n := range numbers[:min(len(numbers), 3)] {
+		keys = append(keys, fmt.Sprintf("%d%+d %s", i, n-page, masked))
+	}
+	return keys
+}
+
+// mask is text with its numbers masked and without spaces, and the numbers.
+func mask(text string) (string, []int) {
 	var b strings.Builder
-	digits := false
+	var numbers []int
 	text = strings.ToLower(strings.TrimSpace(text))
 	if roman(text) {
-		return "#"
+		return "#", nil
 	}
+	digits := false
 	for _, r := range text {
 		switch {
 		case r == ' ':
 		case r >= '0' && r <= '9' || r >= '０' && r <= '９':
 			if !digits {
 				b.WriteByte('#')
+				numbers = append(numbers, 0)
+			}
+			if last := &numbers[len(numbers)-1]; *last < 1e6 {
+				*last = *last*10 + int(r&0xF)
 			}
 			digits = true
+			continue
 		default:
-			digits = false
 			b.WriteRune(r)
 		}
+		digits = false
 	}
-	return b.String()
+	return b.String(), numbers
 }
 
 // roman tells page numbers in small Roman numerals.

@@ -21,15 +21,7 @@ func (j *joiner) ruledTables(s *sheet) {
 		return
 	}
 	var tables []*grid
-	tried := 0
-	for _, f := range frames(all, s.width, s.height) {
-		l := newLattice(f)
-		if l == nil {
-			continue
-		}
-		if tried++; tried > maxTables {
-			break
-		}
+	for _, l := range s.lattices() {
 		if g := j.latticeTable(l, s); g != nil {
 			tables = append(tables, g)
 		}
@@ -38,6 +30,35 @@ func (j *joiner) ruledTables(s *sheet) {
 		s.segs = append(s.segs, segment{table: g, box: g.box, core: g.box, size: 10, order: 1 << 30})
 	}
 	j.openTables(s, all)
+}
+
+// lattices are the grids of lines that are drawn on the page.
+func (s *sheet) lattices() []*lattice {
+	if s.framed {
+		return s.frames
+	}
+	s.framed = true
+	all := strokes(s.rules)
+	if len(all) < 3 || len(s.segs) == 0 {
+		return nil
+	}
+	for _, f := range frames(all, s.width, s.height) {
+		if l := newLattice(f); l != nil && len(s.frames) < maxTables {
+			s.frames = append(s.frames, l)
+		}
+	}
+	return s.frames
+}
+
+// inLattice tells whether a box lies in a grid of several rows and columns.
+func inLattice(all []*lattice, b connector.Box) bool {
+	x, y := (b.X0+b.X1)/2, (b.Y0+b.Y1)/2
+	for _, l := range all {
+		if n, m := len(l.xs)-1, len(l.ys)-1; n > 1 && m > 1 && x > l.xs[0] && x < l.xs[n] && y > l.ys[0] && y < l.ys[m] {
+			return true
+		}
+	}
+	return false
 }
 
 // latticeTable makes a table of what stands between the lines of a lattice, and takes it from the page.
