@@ -261,7 +261,7 @@ func (c *cutter) columns(g *group) [][]*segment {
 		}
 		most = max(most, lines)
 	}
-	if most < 3 {
+	if most < 3 && len(rowsOf(g.segs)) <= most { // a few lines side by side
 		return nil
 	}
 	if rtl(g.segs) {

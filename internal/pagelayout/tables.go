@@ -10,7 +10,7 @@ import (
 // Bounds of tables.
 const (
 	maxTables   = 100 // that are looked for on a page
-	maxCellText = 800 // mean length of the cells in bytes
+	maxCellText = 350 // mean length of the cells, in characters
 )
 
 // ruledTables takes the tables that are drawn with lines out of the text of a page; each stands among the segments that are left as an
@@ -96,7 +96,7 @@ func (j *joiner) latticeTable(l *lattice, s *sheet) *grid {
 				filled++
 			}
 			for i := range frags {
-				letters += len(frags[i].text)
+				letters += int(2 * ems(frags[i].text))
 			}
 			segs := segments(frags)
 			for i := range segs {
