@@ -37,6 +37,9 @@ func (l *layoutFlow) describe(c *connector.Chunk) {
 	if len(pages) > 0 {
 		c.Page, _ = pages[0].(int)
 		c.Metadata["pages"] = pages
+		if last := pages[len(pages)-1]; last != pages[0] {
+			c.Metadata["page_end"] = last
+		}
 	}
 	if table != nil && !mixed && rows[0] > 0 {
 		describeTable(c.Metadata, table, rows)
@@ -53,19 +56,26 @@ func (l *layoutFlow) each(spans []connector.Span, visit func(*connector.Element,
 	}
 }
 
-// addPages adds the pages of an element, or of those of its children that span touches, each once, in reading order.
+// addPages adds the pages of an element, or of those of its children that span touches, each once, in reading order. Of an element that goes
+// over pages, a piece with its end is on the last of them too; where inside it the page ends is not known.
 func addPages(pages []any, el *connector.Element, span connector.Span) []any {
 	add := func(page int) {
 		if page > 0 && (len(pages) == 0 || pages[len(pages)-1] != page) {
 			pages = append(pages, page)
 		}
 	}
-	if len(el.Children) == 0 || span.Start == el.Span.Start {
+	one := func(el *connector.Element) {
 		add(el.Page)
+		if span.End >= el.Span.Start+len(strings.TrimRight(el.Text, " \n")) {
+			add(el.PageEnd)
+		}
+	}
+	if len(el.Children) == 0 || span.Start == el.Span.Start && el.Page != el.Children[0].Page {
+		one(el)
 	}
 	for i := range el.Children {
 		if k := &el.Children[i]; k.Span.Start < span.End && k.Span.End > span.Start {
-			add(k.Page)
+			one(k)
 		}
 	}
 	return pages

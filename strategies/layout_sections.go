@@ -33,7 +33,7 @@ func (l *layoutFlow) cut(final bool) {
 	}
 	w := f.window()
 	l.w = w
-	if final && !f.begun && w.wholeFits() && !l.over(w, 0, len(w.text)) {
+	if final && !f.begun && w.wholeFits() && !l.over(w, 0, len(w.text)) && (l.s.c.Multipage || onePage(w.els)) {
 		w.whole()
 	} else {
 		l.sections(w)
@@ -124,12 +124,12 @@ func hasTable(els []connector.Element) bool {
 	return false
 }
 
-// onePage tells that no two elements stand on different pages.
+// onePage tells that all elements stand on one page.
 func onePage(els []connector.Element) bool {
 	page := 0
 	for i := range els {
 		if p := els[i].Page; p > 0 {
-			if page > 0 && p != page {
+			if page > 0 && p != page || els[i].PageEnd > p {
 				return false
 			}
 			page = p
@@ -184,7 +184,8 @@ func (l *layoutFlow) parted(a, b *connector.Element) bool {
 	case isTable(a) || isTable(b):
 		return true
 	}
-	return !l.s.c.Multipage && a.Page > 0 && b.Page > 0 && a.Page != b.Page
+	// What goes over pages itself stands alone.
+	return !l.s.c.Multipage && a.Page > 0 && b.Page > 0 && (a.Page != b.Page || a.PageEnd > a.Page || b.PageEnd > b.Page)
 }
 
 // soften starts a chunk where the one before has reached its size.
