@@ -209,7 +209,7 @@ func looksLikeHeading(b *block, text string, body float64) bool {
 	if strings.ContainsRune(",;，；、", last) || strings.ContainsRune(".。:：", last) && (numbers == 0 || n > 60) {
 		return false
 	}
-	if bullet(text) || b.first().mono {
+	if bullet(text) || b.first().mono || leader(text) {
 		return false
 	}
 	switch {

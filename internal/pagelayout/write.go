@@ -21,7 +21,7 @@ func (d *document) write(blocks []block) bool {
 			return false
 		}
 		n := 1
-		ok := false
+		var ok bool
 		switch {
 		case b.table != nil:
 			n = d.tableRun(blocks[i:])
