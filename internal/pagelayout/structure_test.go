@@ -90,7 +90,7 @@ func TestMergedCells(t *testing.T) {
 	pg := &p.pages[0]
 	pg.Rules = append(pg.Rules, Rule{50, 200, 350, 200}, Rule{150, 220, 350, 220}, Rule{50, 240, 350, 240}, Rule{150, 260, 350, 260}, Rule{50, 280, 350, 280},
 		Rule{50, 200, 50, 280}, Rule{150, 200, 150, 280}, Rule{250, 220, 250, 280}, Rule{350, 200, 350, 280})
-	p.cells([]float64{54, 204}, 205, "Region", "Both of the years")
+	p.cells([]float64{54, 240}, 205, "Region", "Both of the years")
 	p.cells([]float64{54, 154, 254}, 225, "", "2024", "2025")
 	p.cells([]float64{54, 154, 254}, 245, "North", "1.5", "2.5")
 	p.cells([]float64{54, 154, 254}, 265, "", "3.5", "4.5")
