@@ -59,3 +59,21 @@ func TestInputsAreFollowed(t *testing.T) {
 	quiet("after a part went")
 	r.exact()
 }
+
+// A part that is edited again a moment after a sync, before its version can be trusted, is followed too.
+func TestInputsEditedAtOnce(t *testing.T) {
+	r := newRig(t, "", "rules:\n- { match: { path: main.tex }, parser: { latex: { follow_inputs: true } } }\n")
+	r.write("main.tex", "\\section{A}\n\\input{one}\n")
+	for _, word := range []string{"apples", "pears", "plums"} {
+		r.write("one.tex", "The part speaks of "+word+".\n")
+		r.sync()
+		held := false
+		for _, p := range r.export() {
+			held = held || p.Path == "main.tex" && strings.Contains(p.Content, word)
+		}
+		if !held {
+			t.Errorf("the main file does not speak of %s", word)
+		}
+	}
+	r.exact()
+}

@@ -40,6 +40,9 @@ func watchInputs(doc *connector.Document, f *facts) {
 		if in.facts.Inputs == nil {
 			in.facts.Inputs = map[string]string{}
 		}
+		if before, asked := in.facts.Inputs[path]; asked && before != version {
+			version = "" // it changed while the document was read
+		}
 		in.facts.Inputs[path] = version
 		return d, err
 	}
@@ -83,5 +86,12 @@ func (m *merge) sameVersion(ctx context.Context, doc *connector.Document, known 
 	return true, nil
 }
 
-// sameInputs says whether a document that was read took in what it took in before.
-func sameInputs(a, b *facts) bool { return maps.Equal(a.Inputs, b.Inputs) }
+// sameInputs says whether a document that was read took in what it took in before. What could not be trusted is never the same.
+func sameInputs(a, b *facts) bool {
+	for _, version := range b.Inputs {
+		if version == "" {
+			return false
+		}
+	}
+	return maps.Equal(a.Inputs, b.Inputs)
+}
