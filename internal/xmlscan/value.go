@@ -133,7 +133,7 @@ func appendDecoded(dst, raw []byte, attr bool) []byte {
 			dst = append(dst, lineEnd(attr))
 			i++
 		case c == '&':
-			n := 0
+			var n int
 			if dst, n = reference(dst, raw[i:]); n == 0 {
 				dst = append(dst, '&')
 				n = 1
