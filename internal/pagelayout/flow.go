@@ -15,6 +15,8 @@ func (d *document) join(blocks []block) []block {
 	for i := range blocks {
 		b := blocks[i]
 		switch {
+		case b.table == nil && len(b.lines) == 0: // a title's line that went to the next
+			continue
 		case b.table != nil || b.caption || b.aside:
 			out = append(out, b)
 			continue

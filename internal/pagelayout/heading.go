@@ -156,8 +156,15 @@ func (d *document) headings(blocks []block, body float64) {
 		}
 	}
 	order := r.order()
-	for _, i := range found {
+	for k, i := range found {
 		b := &blocks[i]
+		if k+1 < len(found) && found[k+1] == i+1 && oneTitle(b, &blocks[i+1], body) {
+			blocks[i+1].lines = append(b.lines[:len(b.lines):len(b.lines)], blocks[i+1].lines...)
+			blocks[i+1].level = max(blocks[i+1].level, b.level)
+			blocks[i+1].notes = append(b.notes, blocks[i+1].notes...)
+			b.lines, b.notes = nil, nil
+			continue
+		}
 		if b.level > 0 {
 			continue
 		}
@@ -168,6 +175,13 @@ func (d *document) headings(blocks []block, body float64) {
 		}
 		b.level = min(max(b.level, 1), 6)
 	}
+}
+
+// oneTitle tells whether heading b is the next line of a.
+func oneTitle(a, b *block, body float64) bool {
+	x, y := a.last(), b.first()
+	return a.region == b.region && x.size >= larger*body && abs(x.size-y.size) < 0.04*y.size && len(a.lines)+len(b.lines) <= maxHeadingLines &&
+		distance(x, y) < 1.5*y.size && !terminal(x.text) && depth(y.text) == 0 && b.marker == ""
 }
 
 // order gives each style a level: what bookmarks say of it, else its place among the others by size and weight.

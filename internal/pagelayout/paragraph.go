@@ -144,9 +144,6 @@ func (p *paragraphs) ends(start, i int) bool {
 	if a.mono != b.mono && (short || terminal(a.text) || a.mono && p.lines[start].mono) { // else code inside of a sentence
 		return true
 	}
-	if a.heavy != b.heavy && (short || terminal(a.text) || !a.heavy) {
-		return true
-	}
 	if leader(a.text) {
 		return true
 	}
@@ -154,6 +151,9 @@ func (p *paragraphs) ends(start, i int) bool {
 		return true
 	}
 	first := &p.lines[start]
+	if a.heavy != b.heavy && (short || terminal(a.text) || a.heavy && first.heavy) { // else bold words inside of a paragraph
+		return true
+	}
 	if m := marker(b.text); m != "" {
 		if bullet(m) && !strings.ContainsRune("·-–—*", firstRune(m)) || short || terminal(a.text) || marker(first.text) != "" && abs(first.box.X0-b.box.X0) < 0.5*em {
 			return true
