@@ -184,6 +184,17 @@ func (c *cutter) groups(segs []*segment) []group {
 	return out
 }
 
+// broad counts the columns that can hold text.
+func (c *cutter) broad(occ []interval) int {
+	n := 0
+	for _, v := range occ {
+		if v.hi-v.lo > 3*c.em {
+			n++
+		}
+	}
+	return n
+}
+
 func bottomOf(segs []*segment) float64 {
 	y := segs[0].box.Y1
 	for _, s := range segs {
@@ -204,13 +215,16 @@ func (c *cutter) joins(g *group, b []*segment, occ []interval) bool {
 		return false
 	}
 	k, m := len(g.occupied), len(occ)
-	r := len(c.together(g.occupied, occ))
+	both := c.together(g.occupied, occ)
+	r := len(both)
 	switch {
+	case c.broad(both) < 2 && r > 1 && (c.broad(occ) > 1 || c.broad(g.occupied) > 1): // all that is left beside the text is a narrow margin
+		return false
 	case k == 1 && m == 1: // a line in the right half below lines over the page is the first of a column
 		a, z := g.occupied[0], occ[0]
 		return !(z.lo > (a.lo+a.hi)/2-c.em && z.hi > a.hi-3*c.em && a.hi-a.lo > 20*c.em)
-	case k == 1: // text above columns: what may be the head of one
-		return r >= m
+	case k == 1: // text close above columns: what may be the head of one
+		return r >= m && b[0].box.Y0-g.bottom < 2*max(c.em, b[0].size)
 	case m == 1: // one column goes on
 		return r >= k && b[0].box.Y0-g.bottom < 2.5*max(c.em, b[0].size)
 	}
