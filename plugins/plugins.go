@@ -21,6 +21,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/dialogue"
+	"github.com/kbsync/kbsync/parsers/docx"
 	"github.com/kbsync/kbsync/parsers/epub"
 	"github.com/kbsync/kbsync/parsers/html"
 	"github.com/kbsync/kbsync/parsers/jsondoc"
@@ -82,6 +83,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			ods.Plugin(),
 			parquet.Plugin(),
 			epub.Plugin(),
+			docx.Plugin(),
 			mhtml.Plugin(),
 		),
 		add(&reg.Strategies,
