@@ -52,7 +52,13 @@ func (a *app) parse(cmd *cobra.Command, path string) error {
 	case "markdown":
 		show = a.parsedMarkdown
 	}
+	members, wanted := 0, ""
 	err = w.each(ctx, path, func(f found) error {
+		if wanted != "" && strings.HasPrefix(f.doc.Path, wanted+"/") {
+			members++
+			return nil
+		}
+		wanted = f.doc.Path
 		x, elements, err := v.Elements(ctx, f.source, f.caps, f.doc)
 		if err != nil {
 			return err
@@ -67,6 +73,9 @@ func (a *app) parse(cmd *cobra.Command, path string) error {
 		}
 		return show(elements)
 	})
+	if members > 0 {
+		a.note("%s holds %d documents of its own: name one, as %s/PATH, to see it, or use kbsync chunk", wanted, members, path)
+	}
 	if err == nil && w.failed > 0 {
 		err = failedFiles(w.failed)
 	}

@@ -34,6 +34,7 @@ type rooted struct {
 // paths finds the documents that arguments name, by the same walk as a sync.
 type paths struct {
 	a       *app
+	v       *pipeline.Preview
 	sources []rooted
 	base    string // what loose documents' paths are relative to
 	seen    map[string]bool
@@ -43,8 +44,9 @@ type paths struct {
 
 // newPaths opens the configured sources of files. Paths of loose files are relative to the folder that holds all arguments.
 func newPaths(ctx context.Context, a *app, v *pipeline.Preview, file *config.File, args []string) (*paths, error) {
-	w := &paths{a: a, seen: map[string]bool{}}
+	w := &paths{a: a, v: v, seen: map[string]bool{}}
 	for _, arg := range args {
+		arg, _ = splitMember(arg)
 		_, info, err := resolve(arg)
 		if err != nil {
 			return nil, err
@@ -131,6 +133,7 @@ func (w *paths) Close() error {
 
 // each calls do for every document at or below arg, each once over all calls.
 func (w *paths) each(ctx context.Context, arg string, do func(found) error) error {
+	arg, member := splitMember(arg)
 	real, info, err := resolve(arg)
 	if err != nil {
 		return err
@@ -139,7 +142,7 @@ func (w *paths) each(ctx context.Context, arg string, do func(found) error) erro
 	count := func(f found) error {
 		n++
 		f.named = !info.IsDir()
-		return do(f)
+		return w.unpack(ctx, f, member, do)
 	}
 	for _, s := range w.sources {
 		switch {
@@ -169,6 +172,44 @@ func (w *paths) each(ctx context.Context, arg string, do func(found) error) erro
 	}
 	w.a.remark("%s: no documents here", arg)
 	return nil
+}
+
+// splitMember takes the path of a member ("a.zip/docs/one.md") apart: the file, and the path in it. Any other path stays whole.
+func splitMember(arg string) (file, member string) {
+	if _, err := os.Stat(arg); err == nil {
+		return arg, ""
+	}
+	clean := filepath.Clean(arg)
+	for up := filepath.Dir(clean); up != filepath.Dir(up); up = filepath.Dir(up) {
+		info, err := os.Stat(up)
+		if err == nil && info.Mode().IsRegular() {
+			return up, filepath.ToSlash(strings.TrimPrefix(clean[len(up):], string(filepath.Separator)))
+		}
+		if err == nil {
+			break
+		}
+	}
+	return arg, ""
+}
+
+// unpack calls do for a document and for what it holds; for a member alone, and what that holds, if one is named.
+func (w *paths) unpack(ctx context.Context, f found, member string, do func(found) error) error {
+	at, matched := f.doc.Path+"/"+member, false
+	err := w.v.Unpack(ctx, f.source, f.caps, f.doc, func(doc connector.Document, skip string) error {
+		if member != "" && doc.Path != at && !strings.HasPrefix(doc.Path, at+"/") {
+			return nil
+		}
+		matched = true
+		if skip != "" {
+			w.a.remark("skipped: %s: %s", doc.Path, skip)
+			return nil
+		}
+		return do(found{source: f.source, caps: f.caps, doc: doc, named: f.named && (doc.Path == f.doc.Path || doc.Path == at)})
+	})
+	if err == nil && !matched && member != "" {
+		return usagef("%s holds no %s", f.doc.Path, member)
+	}
+	return err
 }
 
 // fromSource lists the part of a configured source that lies at or below real.

@@ -179,6 +179,11 @@ func (d *decoder) check(f *File, root *node) {
 	if f.Sync.Retries < 0 {
 		d.fail(at("sync", "retries"), "sync.retries", "expected 0 or more")
 	}
+	for key, low := range map[string]bool{"max_depth": f.Archives.MaxDepth < 0, "max_members": f.Archives.MaxMembers < 0, "max_size": f.Archives.MaxSize < 0} {
+		if low {
+			d.fail(at("archives", key), "archives."+key, "expected 0 or more")
+		}
+	}
 	if n := f.PostChunking.Documents; n < 1 || n > 100 {
 		d.fail(at("post_chunking", "documents"), "post_chunking.documents", "expected 1 to 100")
 	}

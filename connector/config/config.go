@@ -35,6 +35,7 @@ type File struct {
 	Sink     *Kinded      `yaml:"sink" kinds:"sink" doc:"where the chunks are stored; default: sqlite beside the configuration"`
 	LLM      *Kinded      `yaml:"llm" kinds:"llm" doc:"the language model that strategies may ask; default: none"`
 	Sync     Sync         `yaml:"sync" doc:"how a run behaves"`
+	Archives Archives     `yaml:"archives" doc:"how far archives, and mail with attachments, are unpacked"`
 	// PostChunking is off while it names no strategy.
 	PostChunking PostChunking `yaml:"post_chunking" doc:"cut documents when a question is asked, and not when they are stored"`
 	// FrontMatter names the keys of a document's front matter that are copied to its chunks' metadata.
@@ -115,6 +116,14 @@ type Sync struct {
 	Memory int64 `yaml:"memory" format:"size" doc:"what a run may hold in memory"`
 }
 
+// Archives says how far containers are unpacked: archives, and mail with attachments. The limits are those of what one file of a source holds,
+// with all that is nested in it; a file that breaks one fails, and what was read of it before stays.
+type Archives struct {
+	MaxDepth   int   `yaml:"max_depth" doc:"how deep archives may be nested; what is deeper is skipped; 0: nothing is unpacked"`
+	MaxMembers int   `yaml:"max_members" doc:"the most files that one archive may hold"`
+	MaxSize    int64 `yaml:"max_size" format:"size" doc:"the most that the files of one archive may come to, unpacked"`
+}
+
 // Options of Load and Parse.
 type Options struct {
 	// Getenv looks up an environment variable; nil means os.LookupEnv.
@@ -134,6 +143,7 @@ func defaults() *File {
 			DocumentTimeout: 5 * time.Minute, Memory: 512 << 20,
 			Debounce: time.Second, Poll: 30 * time.Second,
 		},
+		Archives: Archives{MaxDepth: 3, MaxMembers: 100_000, MaxSize: 8 << 30},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 )
@@ -216,6 +217,29 @@ func (t *Target) List(ctx context.Context, source string) iter.Seq2[Listed, erro
 		}
 		if err := ctx.Err(); err != nil {
 			yield(Listed{}, context.Cause(ctx))
+		}
+	}
+}
+
+// Below yields the documents below a path, in tree order.
+func (t *Target) Below(ctx context.Context, source, path string) iter.Seq2[Listed, error] {
+	prefix := connector.TreeKey(path) + "\x01"
+	return func(yield func(Listed, error) bool) {
+		for last := []byte(prefix); ; {
+			rows, err := t.listPage(ctx, source, last)
+			if err != nil {
+				yield(Listed{}, err)
+				return
+			}
+			for i := range rows {
+				if !strings.HasPrefix(rows[i].Key, prefix) || !yield(rows[i], nil) {
+					return
+				}
+			}
+			if len(rows) < pageRows {
+				return
+			}
+			last = []byte(rows[len(rows)-1].Key)
 		}
 	}
 }

@@ -82,6 +82,12 @@ func (c *cutter) stage(ctx context.Context, j job) (*staged, error) {
 		ctx, cancel = withClock(ctx, d, fmt.Errorf("took longer than sync.document_timeout (%s)", d))
 		defer cancel()
 	}
+	if j.fault != nil {
+		if passing(j.fault) && j.src.read(j.fault) {
+			return &staged{job: j}, &stageError{"open", &sourceError{j.fault}}
+		}
+		return &staged{job: j}, j.fault
+	}
 	for tries := 0; ; tries++ {
 		if dead := j.src.gone(); dead != nil {
 			return &staged{job: j}, &stageError{"open", &sourceError{dead}}
@@ -185,6 +191,7 @@ func (c *cutter) read(ctx context.Context, s *staged, rc *docReader) error {
 	maxTree := s.job.src.caps.MaxTreeSize
 	var tree bool
 	s.facts, tree = detectFacts(doc, head, maxTree)
+	s.facts.Held = s.job.held
 	if len(doc.Metadata) > 0 {
 		s.facts.Metadata = metadataDigest(doc.Metadata)
 	}
@@ -193,6 +200,12 @@ func (c *cutter) read(ctx context.Context, s *staged, rc *docReader) error {
 	}
 	if s.route, err = c.p.router.routeOf(s.job.src.name, doc.Path, s.facts); err != nil {
 		return &stageError{"cut", err}
+	}
+	if s.route != nil && !s.job.unpacked {
+		if _, ok := c.p.router.parserFor(s.route, s.facts).(connector.Container); ok {
+			s.facts.Skip = fmt.Sprintf("its content is %s, which its name hides: rename it, or name its parser in a rule", s.facts.MediaType)
+			s.route = nil
+		}
 	}
 	if s.route == nil {
 		s.skip, s.finger = s.facts.Skip, c.p.router.fingerprint(nil, s.facts)

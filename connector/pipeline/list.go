@@ -18,6 +18,9 @@ import (
 type job struct {
 	src      *openSource
 	doc      connector.Document
+	held     *held       // of a container
+	unpacked bool        // it is one, and its members are listed
+	fault    error       // why the container cannot be read
 	old      *ledger.Doc // what the ledger has; nil for a new document
 	modified time.Time
 }
@@ -44,6 +47,7 @@ type lister struct {
 	checksum bool // trust no version
 	dry      bool // write nothing
 	drain    <-chan struct{}
+	contents *contents
 
 	own map[string]bool // URIs of the files that kbsync itself keeps
 
@@ -101,21 +105,27 @@ type merge struct {
 	gone [][]byte
 }
 
+// listing lists the source, and after each container what it holds.
+func (m *merge) listing(ctx context.Context) iter.Seq2[listed, error] {
+	u := &unpacker{p: m.ls.p, src: m.src, target: m.ls.t, checksum: m.ls.checksum, contents: m.ls.contents}
+	return u.listing(ctx, m.ls.p.changes(ctx, m.src))
+}
+
 // ordered walks both lists, which have the same order, side by side.
 func (m *merge) ordered(ctx context.Context) error {
 	next, stop := iter.Pull2(m.ls.t.List(ctx, m.src.name))
 	defer stop()
 	row, lerr, more := next()
 	lastKey := ""
-	for ch, err := range m.ls.p.changes(ctx, m.src) {
+	for it, err := range m.listing(ctx) {
 		if done, ferr := m.fault(ctx, err); done {
 			return ferr
 		} else if err != nil {
 			continue
 		}
-		key := connector.TreeKey(ch.Document.Path)
+		key := connector.TreeKey(it.Document.Path)
 		if key <= lastKey && lastKey != "" {
-			return fmt.Errorf("source %s: listed %q out of order, after %q: please report this fault of the source", m.src.name, ch.Document.Path, connector.TreePath(lastKey))
+			return fmt.Errorf("source %s: listed %q out of order, after %q: please report this fault of the source", m.src.name, it.Document.Path, connector.TreePath(lastKey))
 		}
 		lastKey = key
 		for more && lerr == nil && row.Key < key {
@@ -132,7 +142,7 @@ func (m *merge) ordered(ctx context.Context) error {
 			m.out.count(row)
 			row, lerr, more = next()
 		}
-		if err := m.item(ctx, &ch, known, isKnown); err != nil {
+		if err := m.item(ctx, &it, known, isKnown); err != nil {
 			return err
 		}
 	}
@@ -160,9 +170,9 @@ func (m *merge) unordered(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = seen.Close() }()
-	var batch []connector.Change
+	var batch []listed
 	last := time.Now()
-	for ch, err := range m.ls.p.changes(ctx, m.src) {
+	for it, err := range m.listing(ctx) {
 		if done, ferr := m.fault(ctx, err); done {
 			if ferr == nil {
 				ferr = m.lookup(ctx, seen, batch)
@@ -171,7 +181,7 @@ func (m *merge) unordered(ctx context.Context) error {
 		} else if err != nil {
 			continue
 		}
-		batch = append(batch, ch)
+		batch = append(batch, it)
 		if len(batch) < lookupItems && time.Since(last) < lookupWait {
 			continue
 		}
@@ -187,7 +197,7 @@ func (m *merge) unordered(ctx context.Context) error {
 }
 
 // lookup decides about what was listed.
-func (m *merge) lookup(ctx context.Context, seen *ledger.Seen, batch []connector.Change) error {
+func (m *merge) lookup(ctx context.Context, seen *ledger.Seen, batch []listed) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -277,13 +287,13 @@ func (m *merge) fault(ctx context.Context, err error) (done bool, _ error) {
 }
 
 // item decides about one listed thing.
-func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Listed, isKnown bool) error {
-	ls, doc := m.ls, &ch.Document
+func (m *merge) item(ctx context.Context, it *listed, known ledger.Listed, isKnown bool) error {
+	ls, doc := m.ls, &it.Document
 	if ls.own[doc.URI] {
 		return nil
 	}
-	if ch.Kind == connector.ChangeSkip {
-		ls.tally.skip(m.src.name, doc.Path, ch.Reason)
+	if it.Kind == connector.ChangeSkip {
+		ls.tally.skip(m.src.name, doc.Path, it.Reason)
 		if isKnown { // it was a document before
 			return m.vanished(ctx, known)
 		}
@@ -291,7 +301,10 @@ func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Lis
 	}
 	ls.tally.progress.Listed(m.src.name)
 	m.out.listed++
-	unchanged := isKnown && !ls.checksum && (known.State == ledger.DocOK || known.State == ledger.DocSkipped)
+	if it.fault != nil {
+		m.out.block(doc.Path)
+	}
+	unchanged := isKnown && !ls.checksum && it.fault == nil && (it.held == nil || it.was) && (known.State == ledger.DocOK || known.State == ledger.DocSkipped)
 	if unchanged {
 		var err error
 		if unchanged, err = m.sameVersion(ctx, doc, known); err != nil {
@@ -308,7 +321,7 @@ func (m *merge) item(ctx context.Context, ch *connector.Change, known ledger.Lis
 			return err
 		}
 	}
-	j := job{src: m.src, doc: *doc}
+	j := job{src: m.src, doc: *doc, held: it.held, unpacked: it.unpacked, fault: it.fault}
 	if isKnown {
 		d, ok, err := ls.t.Doc(ctx, m.src.name, doc.Path)
 		if err != nil {

@@ -159,7 +159,8 @@ func (p *Pipeline) plan(ctx context.Context, l *ledger.Ledger, opts SyncOptions)
 	vectors.take()
 	defer p.vectors.serve(vectors)()
 	pr := &planner{p: p, w: w, plan: pl, vectors: vectors, cutter: &cutter{p: p, tokens: tokens, ledger: l}, raws: map[string]int{}, found: findings{mapping: w.caps.Mapping}}
-	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain, own: p.ownFiles()}
+	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, dry: true, drain: opts.Drain, own: p.ownFiles(), contents: &contents{p: p}}
+	defer ls.contents.close()
 	f := &flow{p: p, w: w}
 	listings, err := f.listAll(ctx, ls, func(j job) error { return pr.step(ctx, j) })
 	if err := errors.Join(err, f.close(listings)); err != nil {

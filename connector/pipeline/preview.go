@@ -91,7 +91,7 @@ func (v *Preview) Chunks(ctx context.Context, source string, caps connector.Sour
 		return nil, err
 	}
 	c := &cutter{p: v.p, tokens: tokens}
-	s, err := c.stage(ctx, job{src: &openSource{name: source, caps: caps}, doc: doc})
+	s, err := c.stage(ctx, job{src: &openSource{name: source, caps: caps}, doc: doc, unpacked: true})
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +107,31 @@ func (v *Preview) Chunks(ctx context.Context, source string, caps connector.Sour
 		}
 	}
 	return v.explain(s), nil
+}
+
+// Unpack yields a document and, if it is a container, the documents that it holds, in the order of a sync; of those that cannot be read, skip says
+// why. The documents can be opened until yield returns. A container that cannot be unpacked is yielded too: reading it says what is wrong.
+func (v *Preview) Unpack(ctx context.Context, source string, caps connector.SourceCapabilities, doc connector.Document,
+	yield func(doc connector.Document, skip string) error,
+) error {
+	cs := &contents{p: v.p}
+	defer cs.close()
+	u := &unpacker{p: v.p, src: &openSource{name: source, caps: caps}, contents: cs}
+	items, err := u.expand(ctx, connector.Change{Document: doc})
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		d, fault := it.Document, it.fault
+		if fault != nil {
+			d.Open = func(context.Context) (io.ReadCloser, error) { return nil, fault }
+			d.OpenAt = nil
+		}
+		if err := yield(d, it.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Elements parses one document and yields what the parser saw.

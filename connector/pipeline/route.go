@@ -32,6 +32,8 @@ type facts struct {
 	Metadata  string         `json:"t,omitempty"` // digest of the metadata that the source gave
 	// Inputs are the versions of the documents that it takes in, by path.
 	Inputs map[string]string `json:"i,omitempty"`
+	// Held is set for a container: what it holds.
+	Held *held `json:"h,omitempty"`
 }
 
 func (f *facts) encode() []byte {
@@ -76,10 +78,15 @@ type router struct {
 	epoch   int64      // changes with anything that could change a fingerprint
 	global  string     // the part of every fingerprint that no rule changes
 	words   *words     // nil: no keywords are asked for
+
+	contains bool // some parser is a container's
+	claims   bool // some rule names one
+	maxDepth int  // of containers in containers
 }
 
 func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
-	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}, whole: p.file.PostChunking.Strategy != nil}
+	r := &router{parsers: map[string]connector.Parser{}, rules: p.file.Rules, builtin: map[string]*route{}, whole: p.file.PostChunking.Strategy != nil,
+		maxDepth: p.file.Archives.MaxDepth}
 	var err error
 	if r.words, err = newWords(p.file); err != nil {
 		return nil, err
@@ -95,6 +102,9 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 			continue
 		}
 		r.parsers[kind] = parser
+		if _, ok := parser.(connector.Container); ok {
+			r.contains = true
+		}
 		infos = append(infos, parser.Info())
 	}
 	r.global = digest(p.file.Name, p.file.IDs, p.file.Dedup, p.file.FrontMatter, recordVersion)
@@ -107,7 +117,7 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		}
 		r.global = digest(r.global, contextVersion, l.items, l.tokens, l.bytes, c.Name())
 	}
-	parts := []any{r.global, infos}
+	parts := []any{r.global, infos, p.file.Archives}
 	for i, rule := range p.file.Rules {
 		var rt *route
 		if rule.Strategy != nil {
@@ -134,6 +144,8 @@ func newRouter(ctx context.Context, p *Pipeline) (*router, error) {
 		}
 		if r.reads = append(r.reads, read); read != nil {
 			parts = append(parts, read.digest)
+			_, container := read.parser.(connector.Container)
+			r.claims = r.claims || container
 		}
 	}
 	for _, kind := range detect.Strategies() { // others may need a model, and no built-in rule asks for them
@@ -261,6 +273,20 @@ func (r *router) claimed(source, path string, f *facts) bool {
 	cf := config.Facts{Path: path, MediaType: f.MediaType, Language: f.Language, Source: source, Size: f.Size}
 	for i := range r.rules {
 		if r.reads[i] != nil && r.rules[i].Match.Matches(cf) {
+			return true
+		}
+	}
+	return false
+}
+
+// claimedContainer says whether a rule names the parser of a container for a document.
+func (r *router) claimedContainer(source string, doc *connector.Document) bool {
+	cf := config.Facts{Path: doc.Path, MediaType: doc.MediaType, Source: source, Size: doc.Size}
+	for i := range r.rules {
+		if r.reads[i] == nil || !r.rules[i].Match.Matches(cf) {
+			continue
+		}
+		if _, ok := r.reads[i].parser.(connector.Container); ok {
 			return true
 		}
 	}

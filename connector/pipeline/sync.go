@@ -116,7 +116,8 @@ func (p *Pipeline) sync(ctx context.Context, l *ledger.Ledger, opts SyncOptions,
 		pace: newPace(p.model, p.concurrency())}
 	defer p.vectors.serve(&syncVectors{w: w, tokens: tokens})()
 	f := &flow{p: p, w: w, cutter: &cutter{p: p, tokens: tokens, ledger: l}, memory: newBudget(p.file.Sync.Memory)}
-	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain, own: p.ownFiles()}
+	ls := &lister{p: p, l: l, t: o.target, tally: t, checksum: opts.Checksum, drain: opts.Drain, own: p.ownFiles(), contents: &contents{p: p}}
+	defer ls.contents.close()
 	p.opts.Progress.Stage("syncing")
 	listings, err := f.run(ctx, ls, opts.Plan)
 	if err != nil {
