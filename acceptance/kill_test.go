@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	case "sync":
 		os.Exit(childSync())
+	case "hostile":
+		os.Exit(childHostile())
 	case "plain":
 		os.Exit(childPlain())
 	case "sink":
