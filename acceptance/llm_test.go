@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/llmtest"
@@ -151,6 +152,21 @@ func TestLLMBudget(t *testing.T) {
 	r.yaml = strings.Replace(r.yaml, "max_calls: 1", "max_calls: 1000", 1)
 	r.sync()
 	r.exact()
+}
+
+// TestLLMTimeStands: the time of a document does not run while the model is asked.
+func TestLLMTimeStands(t *testing.T) {
+	const limit = 2 * time.Second
+	slow := func(c llmtest.Call) llmtest.Reply {
+		time.Sleep(limit / 2)
+		return llmtest.Oblige(c)
+	}
+	r, server := llmRig(t, llmtest.OpenAI(), slow, "", llmOf)
+	r.yaml += fmt.Sprintf("\nsync: { document_timeout: %s }\n", limit)
+	r.sync()
+	if n := len(server.Calls()); n < 3*3 {
+		t.Fatalf("%d calls for three documents take no longer than the limit", n)
+	}
 }
 
 // TestLLMDiesBetweenAnswerAndWrite: an answer is kept before anything is made of it.

@@ -143,8 +143,9 @@ func (a *askLLM) Model() connector.LLMModel { return a.caller.Model() }
 // Close implements connector.LLM; the pipeline closes the model.
 func (a *askLLM) Close() error { return nil }
 
-// Complete implements connector.LLM.
+// Complete implements connector.LLM. The document's time stands meanwhile: requests have limits of their own.
 func (a *askLLM) Complete(ctx context.Context, r connector.LLMRequest) (connector.LLMAnswer, error) {
+	defer stopClock(ctx)()
 	answer, err := a.caller.Complete(ctx, r)
 	if err == nil {
 		return answer, nil
