@@ -96,6 +96,9 @@ func (a *app) validate(ctx context.Context, r *validation, connect bool) error {
 	if err != nil {
 		return &pipeline.UsageError{Err: err}
 	}
+	if alone := v.LateAlone(); alone != "" {
+		r.Warnings = append(r.Warnings, alone)
+	}
 	r.Embedder = &embedderInfo{Kind: kindOr(file.Embedder, v.Model().Provider), Model: v.Model().Identity(), Dimensions: v.Model().Dimensions}
 	r.Sink = kindOr(file.Sink, pipeline.DefaultSink)
 	if err := a.compile(ctx, file, v.Model(), r); err != nil {

@@ -85,6 +85,20 @@ func (w *writer) gathered(pieces iter.Seq2[*piece, error]) iter.Seq2[*piece, err
 	}
 }
 
+// LateAlone says what becomes of the chunks of the strategy late where a rule names it and the embedder cannot read them together; empty
+// where none does, or it can.
+func (v *Preview) LateAlone() string {
+	if v.p.embedder == nil || v.p.model.Contextual || v.p.lateReading() != nil {
+		return ""
+	}
+	for i := range v.p.file.Rules {
+		if s := v.p.file.Rules[i].Strategy; s != nil && s.Kind == "late" {
+			return noLate(&v.p.model)
+		}
+	}
+	return ""
+}
+
 // noLate says what becomes of late chunks beside a model that cannot read them together.
 func noLate(m *connector.Model) string {
 	return fmt.Sprintf("the embedder %s gives no vectors of tokens, so the chunks of the strategy late are embedded alone, as by any other: use local, "+

@@ -140,7 +140,7 @@ func (s *shown) addClip(stream, text string, c *clip) {
 	}
 	s.add(stream, text)
 	if c.lost > 0 {
-		s.drop(connector.DropBoilerplate, string(c.rest))
+		s.drop(connector.DropLimit, string(c.rest))
 	}
 }
 

@@ -62,7 +62,7 @@ func Plugin() connector.ParserPlugin {
 
 // Info names the parser.
 func (p *Parser) Info() connector.ParserInfo {
-	return connector.ParserInfo{Name: "notebook", Version: 1}
+	return connector.ParserInfo{Name: "notebook", Version: 2}
 }
 
 // errStopped says that the consumer wants no more.

@@ -93,7 +93,7 @@ func (o *output) drops(list []decode.Drop) error {
 }
 
 // reasons are those for which parts of cells are left out.
-var reasons = [...]connector.DropReason{connector.DropControl, connector.DropInvisible, connector.DropMarkup, connector.DropScript, connector.DropBoilerplate}
+var reasons = [...]connector.DropReason{connector.DropControl, connector.DropInvisible, connector.DropMarkup, connector.DropScript, connector.DropLimit}
 
 // dropped notes what was left out of a cell, once for each reason.
 func (o *output) dropped(s *shown) error {
@@ -155,13 +155,13 @@ func (s *shown) add(stream, text string) {
 		s.list = s.list[:n-1]
 	}
 	if len(s.list) >= maxOutputs {
-		s.drop(connector.DropBoilerplate, text)
+		s.drop(connector.DropLimit, text)
 		return
 	}
 	if len(text) > s.max {
 		c := clip{max: s.max}
 		c.add([]byte(text))
-		s.drop(connector.DropBoilerplate, string(c.rest))
+		s.drop(connector.DropLimit, string(c.rest))
 		text = string(c.b)
 	}
 	s.list = append(s.list, printed{stream, text})
