@@ -31,6 +31,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/notebook"
 	"github.com/kbsync/kbsync/parsers/ods"
 	"github.com/kbsync/kbsync/parsers/parquet"
+	"github.com/kbsync/kbsync/parsers/pdf"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/parsers/xlsx"
 	"github.com/kbsync/kbsync/sinks/chroma"
@@ -85,6 +86,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			epub.Plugin(),
 			docx.Plugin(),
 			mhtml.Plugin(),
+			pdf.Plugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),

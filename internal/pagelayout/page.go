@@ -28,6 +28,14 @@ type Page struct {
 	Runs          []Run
 	Rules         []Rule
 	Images        []connector.Box
+	// Dropped is what the page's format does not let one read.
+	Dropped []Dropped
+}
+
+// Dropped is what is left out of a page, and why.
+type Dropped struct {
+	Reason connector.DropReason
+	Text   string
 }
 
 // Entry is a bookmark.

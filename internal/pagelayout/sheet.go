@@ -40,6 +40,9 @@ func (c *cleaner) sheet(p *Page) *sheet {
 		s.rules = p.Rules
 	}
 	s.images = p.Images
+	for _, d := range p.Dropped {
+		s.drops = append(s.drops, drop{d.Reason, d.Text})
+	}
 	for _, text := range repeated {
 		s.drops = append(s.drops, drop{connector.DropRepeated, text})
 	}

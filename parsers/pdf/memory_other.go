@@ -1,0 +1,7 @@
+//go:build !unix
+
+package pdf
+
+func reserve(int) ([]byte, bool) { return nil, false }
+
+func unreserve([]byte) {}
