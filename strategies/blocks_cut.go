@@ -301,8 +301,10 @@ func (k *cutter) table(el *connector.Element, lo, hi int) {
 		if i+1 < len(t.Rows) {
 			end = min(max(t.Rows[i+1].Span.Start-k.w.base, lo), hi)
 		}
-		if i == 0 && own {
+		if i == 0 { // a caption is no part of the first row
 			k.header(t, &lo, hi, room)
+		}
+		if i == 0 && own {
 			k.extra = again
 		}
 		k.row(lo, end, room)
