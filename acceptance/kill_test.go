@@ -271,6 +271,7 @@ func killTest(t *testing.T, s *scenario, reset func()) {
 	}
 	for at := 1; at <= calls; at += step {
 		s.once(prepare, fmt.Sprintf("killed at call %d of %d", at, calls), at, 0)
+		s.back(prepare, fmt.Sprintf("killed at call %d of %d", at, calls), at)
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 12 / step {
@@ -291,6 +292,33 @@ func (s *scenario) once(prepare func(), what string, at int, after time.Duration
 	got, want := byDocument(s.rig.export()), s.new
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%s: the next run did not converge: %v, want %v", what, got, want)
+	}
+	s.rig.exact()
+}
+
+// back kills a run over the second version and then finds the first one again: whatever the killed run wrote or deleted is undone.
+func (s *scenario) back(prepare func(), what string, at int) {
+	t := s.rig.tb
+	prepare()
+	keep := t.TempDir()
+	if out, err := exec.Command("cp", "-a", s.rig.docs+"/.", keep).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.second()
+	_, _ = s.rig.child(at, 0)
+	for _, e := range must(os.ReadDir(s.rig.docs)) {
+		if err := os.RemoveAll(filepath.Join(s.rig.docs, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("cp", "-a", keep+"/.", s.rig.docs).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := s.rig.trySync(pipeline.SyncOptions{AllowDelete: true}); err != nil {
+		t.Fatalf("%s, then turned back: %v", what, err)
+	}
+	if got := byDocument(s.rig.export()); fmt.Sprint(got) != fmt.Sprint(s.old) {
+		t.Fatalf("%s, then turned back: the sink holds %v, want %v", what, got, s.old)
 	}
 	s.rig.exact()
 }
@@ -322,7 +350,7 @@ func TestKillAnywhereLarge(t *testing.T) {
 }
 
 func TestKillAnywhereRemote(t *testing.T) {
-	r := newRig(t, "", "")
+	r := newRig(t, "", "sync: { retries: 20 } # a fault at every third call, at random")
 	socket := startSink(t)
 	r.yaml = strings.Replace(r.yaml, "sink: { memory: {} }", fmt.Sprintf("sink: { remote: { socket: %q } }", socket), 1)
 	admin := &remote{socket: socket}

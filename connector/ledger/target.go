@@ -86,6 +86,7 @@ const (
 	sqlPutChunk = `INSERT INTO chunks(doc, id, idx, text, payload, state, vec) VALUES(?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET idx=excluded.idx, text=excluded.text, payload=excluded.payload,
 		state=excluded.state, vec=excluded.vec`
 	sqlWriting     = `INSERT INTO chunks(doc, id, idx, text, payload, state, vec) VALUES(?,?,?,?,?,1,?) ON CONFLICT DO UPDATE SET state=1`
+	sqlUnsure      = `UPDATE chunks SET state=1 WHERE doc=? AND id=?`
 	sqlDeleteChunk = `DELETE FROM chunks WHERE doc=? AND id=?`
 	sqlDeleteDoc   = `DELETE FROM docs WHERE target=? AND source=? AND key=?`
 	sqlDropChunks  = `DELETE FROM chunks WHERE doc=?`
@@ -95,7 +96,7 @@ const (
 	sqlTouch       = `UPDATE docs SET version=?, epoch=?, fingerprint=?, facts=? WHERE target=? AND source=? AND key=?`
 )
 
-var hotStatements = []string{sqlPutDoc, sqlDirtyDoc, sqlPutChunk, sqlWriting, sqlDeleteChunk, sqlDeleteDoc, sqlDropChunks, sqlPutText, sqlPutVector, sqlSpool, sqlTouch}
+var hotStatements = []string{sqlPutDoc, sqlDirtyDoc, sqlPutChunk, sqlWriting, sqlUnsure, sqlDeleteChunk, sqlDeleteDoc, sqlDropChunks, sqlPutText, sqlPutVector, sqlSpool, sqlTouch}
 
 // exec runs a hot statement inside tx.
 func (l *Ledger) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) error {

@@ -12,6 +12,9 @@ type Intent struct {
 	Doc     Doc
 	New     bool
 	Writing []Chunk // the chunks whose points will be written
+	// Unsure are chunks of the ledger that will be deleted, or whose payload will be written: until the end is known they may or may not be
+	// there as the ledger has them.
+	Unsure [][16]byte
 }
 
 // Outcome is how a document's write ended. Changed holds the chunks as they are now (live), Deleted the ids that
@@ -55,6 +58,11 @@ func (t *Target) Intend(ctx context.Context, intents []Intent) error {
 				}
 			} else if err := t.l.exec(ctx, tx, sqlDirtyDoc, keys[i]...); err != nil {
 				return err
+			}
+			for _, id := range in.Unsure {
+				if err := t.l.exec(ctx, tx, sqlUnsure, in.Doc.N, id[:]); err != nil {
+					return err
+				}
 			}
 			for _, c := range in.Writing {
 				if err := t.l.exec(ctx, tx, sqlWriting, in.Doc.N, c.ID[:], c.Index, c.Text, c.Payload[:], c.address()); err != nil {
@@ -135,7 +143,7 @@ func (t *Target) Touch(ctx context.Context, docs []Doc) error {
 	})
 }
 
-// MarkDirty makes the next run do these documents again, and write again the chunks given by id: for repairs.
+// MarkDirty makes the next run do these documents again, and write again the chunks given by id: for repairs, and before they are deleted.
 func (t *Target) MarkDirty(ctx context.Context, docs map[int64][][16]byte) error {
 	return t.l.tx(ctx, "mark-dirty", func(tx *sql.Tx) error {
 		for n, ids := range docs {
@@ -143,7 +151,7 @@ func (t *Target) MarkDirty(ctx context.Context, docs map[int64][][16]byte) error
 				return err
 			}
 			for _, id := range ids {
-				if _, err := tx.ExecContext(ctx, "UPDATE chunks SET state=1 WHERE doc=? AND id=?", n, id[:]); err != nil {
+				if err := t.l.exec(ctx, tx, sqlUnsure, n, id[:]); err != nil {
 					return err
 				}
 			}

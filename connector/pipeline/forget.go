@@ -42,9 +42,12 @@ func (p *Pipeline) Forget(ctx context.Context, source, path string) (f Forgotten
 			if err != nil {
 				return err
 			}
-			ids := make([]connector.UUID, len(chunks))
+			ids, unsure := make([]connector.UUID, len(chunks)), make([][16]byte, len(chunks))
 			for i := range chunks {
-				ids[i] = chunks[i].ID
+				ids[i], unsure[i] = chunks[i].ID, chunks[i].ID
+			}
+			if err := o.target.MarkDirty(ctx, map[int64][][16]byte{d.N: unsure}); err != nil {
+				return err
 			}
 			if err := w.delete(ctx, ids); err != nil {
 				return err

@@ -296,9 +296,13 @@ func (m *mover) sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ids := make([]connector.UUID, len(refs))
-		for i := range refs {
-			ids[i] = refs[i].ID
+		ids, unsure := make([]connector.UUID, len(refs)), map[int64][][16]byte{}
+		for i, ref := range refs {
+			ids[i] = ref.ID
+			unsure[ref.Doc] = append(unsure[ref.Doc], ref.ID)
+		}
+		if err := m.into.target.MarkDirty(ctx, unsure); err != nil {
+			return err
 		}
 		if err := m.w.delete(ctx, ids); err != nil {
 			return err

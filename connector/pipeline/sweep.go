@@ -105,7 +105,13 @@ func (s *sweeper) moved(ctx context.Context, lst *listing) (map[string]bool, err
 func (s *sweeper) remove(ctx context.Context, lst *listing, moved map[string]bool) error {
 	var docs []ledger.Doc
 	var ids []connector.UUID
+	unsure := map[int64][][16]byte{}
 	flush := func() error {
+		// A document that comes back after this run was killed must not pass for one whose chunks are all there.
+		if err := s.w.t.MarkDirty(ctx, unsure); err != nil {
+			return err
+		}
+		clear(unsure)
 		if err := s.w.delete(ctx, ids); err != nil {
 			return err
 		}
@@ -133,6 +139,7 @@ func (s *sweeper) remove(ctx context.Context, lst *listing, moved map[string]boo
 		}
 		for _, c := range chunks {
 			ids = append(ids, c.ID)
+			unsure[d.N] = append(unsure[d.N], c.ID)
 		}
 		docs = append(docs, d)
 		if len(ids) >= deleteItems || len(docs) >= deleteItems {

@@ -238,7 +238,7 @@ func (w *writer) intend(ctx context.Context, wins []*window) error {
 			}
 		}
 		stale := win.last && len(d.kept) < len(d.existing)
-		if len(win.writes) == 0 && (d.intended || d.isNew || len(win.moves) == 0 && !stale) {
+		if len(win.writes)+len(win.moves) == 0 && !stale {
 			continue
 		}
 		in := ledger.Intent{Doc: d.doc, New: d.isNew && !d.intended}
@@ -246,6 +246,14 @@ func (w *writer) intend(ctx context.Context, wins []*window) error {
 			in.Writing = append(in.Writing, x.chunk(ledger.ChunkWriting))
 			if d.existing[x.id] == nil {
 				d.fresh = append(d.fresh, x.id)
+			}
+		}
+		for _, x := range win.moves {
+			in.Unsure = append(in.Unsure, x.id)
+		}
+		if stale {
+			for _, id := range d.stale() {
+				in.Unsure = append(in.Unsure, id)
 			}
 		}
 		d.intended = true
