@@ -51,11 +51,16 @@ func (b *builder) stream(dict, data string, packed bool) int {
 	return b.add(fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data))
 }
 
-// page appends a page of 600 by 800 points; entries are those of its dictionary, if it needs others.
-func (b *builder) page(content string, entries ...string) int {
+// page appends a page of 600 by 800 points; resources are those that it needs beside the fonts.
+func (b *builder) page(content string, resources ...string) int {
+	return b.pageWith(content, "/MediaBox [0 0 600 800]", resources...)
+}
+
+// pageWith appends a page with entries of its dictionary.
+func (b *builder) pageWith(content, entries string, resources ...string) int {
 	at := b.stream("", content, true)
-	n := b.add(fmt.Sprintf("<< /Type /Page /Parent %d 0 R /MediaBox [0 0 600 800] /Contents %d 0 R /Resources << /Font << /F1 %d 0 R /F2 %d 0 R /F3 %d 0 R >> >> %s >>",
-		objPages, at, objLatin, objBold, objHan, strings.Join(entries, " ")))
+	n := b.add(fmt.Sprintf("<< /Type /Page /Parent %d 0 R %s /Contents %d 0 R /Resources << /Font << /F1 %d 0 R /F2 %d 0 R /F3 %d 0 R >> %s >> >>",
+		objPages, entries, at, objLatin, objBold, objHan, strings.Join(resources, " ")))
 	b.pages = append(b.pages, n)
 	return n
 }

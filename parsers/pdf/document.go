@@ -63,7 +63,9 @@ func openDocument(s *sandbox, data []byte, password connector.Secret) (*document
 	case d.count > maxPages:
 		return nil, connector.Errorf(connector.ClassInvalid, "the file claims to have %d pages; at most %d are read: split it", d.count, maxPages)
 	}
+	s.pause()
 	s.left += time.Duration(max(d.count, 0)) * pageTime
+	s.alive()
 	return d, nil
 }
 
@@ -104,7 +106,7 @@ func (d *document) about() ([]pagelayout.Entry, map[string]any, error) {
 	}
 	w := bookmarks{d: d, seen: map[uint64]bool{}}
 	w.walk(0, 1)
-	d.s.alive()
+	d.s.pause()
 	return w.entries, props, d.s.err
 }
 
@@ -182,7 +184,7 @@ func (d *document) pages() iter.Seq2[pagelayout.Page, error] {
 	return func(yield func(pagelayout.Page, error) bool) {
 		bad := 0
 		for i := range d.count {
-			page, ok := d.page(i)
+			page, ok := d.read(i, true)
 			if d.s.err != nil {
 				yield(pagelayout.Page{}, d.s.err)
 				return

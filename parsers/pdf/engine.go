@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klippa-app/go-pdfium"
+	gopdfium "github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -24,7 +24,7 @@ const maxSandboxes = 4
 type engine struct {
 	mu     sync.Mutex
 	cache  string // a folder of the pipeline, where the user has none
-	pool   pdfium.Pool
+	pool   gopdfium.Pool
 	err    error
 	slots  chan struct{}
 	big    chan struct{} // who holds its token may take more memory than its share
@@ -97,14 +97,19 @@ func (e *engine) start() error {
 	}
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
-		WithMemoryLimitPages(maxMemory / wasmPage).
 		WithCompilationCache(e.compilationCache())
 	ctx := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
 		e.memory = newMemory(e.big)
 		return e.memory
 	}))
-	e.pool, e.err = webassembly.Init(webassembly.Config{
+	module, err := interruptible(pdfium)
+	if err != nil {
+		e.err = fmt.Errorf("starting PDFium: %w", err)
+		return e.err
+	}
+	e.pool, e.err = webassembly.InitWithWASM(webassembly.Config{
 		Context:       ctx,
+		WASM:          module,
 		MaxTotal:      2 * maxSandboxes,
 		FSConfig:      wazero.NewFSConfig(), // or it would see all files of this machine
 		RuntimeConfig: config,

@@ -32,8 +32,8 @@ func (m matrix) box(x0, y0, x1, y1 float64) connector.Box {
 	return connector.Box{X0: min(ax, bx, cx, dx), Y0: min(ay, by, cy, dy), X1: max(ax, bx, cx, dx), Y1: max(ay, by, cy, dy)}
 }
 
-// page reads a page. Where PDFium cannot load it the page says so, and ok is false.
-func (d *document) page(index int) (pagelayout.Page, bool) {
+// read reads a page: its text, and with drawings its lines and pictures. Where PDFium cannot load it the page says so, and ok is false.
+func (d *document) read(index int, drawings bool) (pagelayout.Page, bool) {
 	out := pagelayout.Page{Number: index + 1}
 	s := d.s
 	s.alive()
@@ -50,8 +50,10 @@ func (d *document) page(index int) (pagelayout.Page, bool) {
 	}
 	t := textReader{d: d, view: view, out: &out}
 	t.read(page)
-	o := objectReader{d: d, out: &out}
-	o.read(page, view)
+	if drawings {
+		o := objectReader{d: d, out: &out}
+		o.read(page, view)
+	}
 	return out, true
 }
 

@@ -96,7 +96,10 @@ func (p *Parser) parse(ctx context.Context, r io.Reader, yield func(connector.El
 		return err
 	}
 	for el, err := range pagelayout.Elements(ctx, d.pages(), outline, properties) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return err
 		}
 		if !yield(el, nil) {

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/klippa-app/go-pdfium"
+	gopdfium "github.com/klippa-app/go-pdfium"
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/kbsync/kbsync/connector"
@@ -28,22 +28,24 @@ type caller interface {
 // of a page. go-pdfium has no name for that outside of itself, hence the reflection; what it finds is wazero's.
 type sandbox struct {
 	ctx     context.Context
-	inst    pdfium.Pdfium
+	inst    gopdfium.Pdfium
 	fn      reflect.Value
 	mem     api.Memory
 	memory  *memory
 	calls   map[string]caller
 	stack   [16]uint64
 	scratch uint64 // room of scratchSize bytes for what functions give back through pointers
-	left    time.Duration
-	since   time.Time // when PDFium was last asked for something long; zero while it is not
+	left    time.Duration // that the document may still take
+	since   time.Time     // from when on it counts; zero while others work
+	timer   *time.Timer   // stops the sandbox when no time is left
+	unwatch func() bool
 	err     error
 	release func()
 }
 
 const scratchSize = 4 << 10
 
-func newSandbox(ctx context.Context, inst pdfium.Pdfium, m *memory) (s *sandbox, err error) {
+func newSandbox(ctx context.Context, inst gopdfium.Pdfium, m *memory) (s *sandbox, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s, err = nil, fmt.Errorf("starting PDFium: this version of go-pdfium is built otherwise: %v", v)
@@ -55,7 +57,9 @@ func newSandbox(ctx context.Context, inst pdfium.Pdfium, m *memory) (s *sandbox,
 		return nil, errors.New("starting PDFium: its memory is out of reach")
 	}
 	s = &sandbox{ctx: ctx, inst: inst, fn: impl.MethodByName("Fn"), mem: mem, memory: m, calls: map[string]caller{}, release: func() {}}
-	m.ctx = ctx
+	s.timer = time.AfterFunc(time.Hour, m.stop)
+	s.timer.Stop()
+	s.unwatch = context.AfterFunc(ctx, m.stop)
 	if s.scratch = s.call("malloc", scratchSize); s.scratch == 0 && s.err == nil {
 		s.err = errors.New("starting PDFium: no memory")
 	}
@@ -67,6 +71,8 @@ func (s *sandbox) close() {
 	if s.inst == nil {
 		return
 	}
+	s.unwatch()
+	s.timer.Stop()
 	_ = s.inst.Kill()
 	s.inst = nil
 	s.fail(errors.New("closed"))
@@ -102,11 +108,14 @@ func (s *sandbox) call(name string, args ...uint64) uint64 {
 	return s.stack[0]
 }
 
-// crashed notes that the sandbox is broken.
+// crashed notes that the sandbox is broken, and why.
 func (s *sandbox) crashed(name string, err error) {
 	switch {
 	case s.ctx.Err() != nil:
 		s.fail(s.ctx.Err())
+	case s.memory.stopped.Err() != nil:
+		s.left = 0
+		s.late()
 	case s.memory.denied:
 		s.fail(connector.Errorf(connector.ClassInvalid, "reading the file takes more than %d MiB: split it", maxMemory>>20))
 	default:
@@ -114,27 +123,41 @@ func (s *sandbox) crashed(name string, err error) {
 	}
 }
 
-// alive tells whether the document may go on: no error, no cancellation, time left.
-func (s *sandbox) alive() bool {
-	now := time.Now()
+// late counts the time until now, and tells whether it is up.
+func (s *sandbox) late() bool {
 	if !s.since.IsZero() {
+		now := time.Now()
 		s.left -= now.Sub(s.since)
+		s.since = now
 	}
-	s.since = now
-	switch {
-	case s.err != nil:
-	case s.ctx.Err() != nil:
+	if s.left > 0 {
+		return false
+	}
+	s.fail(connector.Errorf(connector.ClassInvalid, "reading the file takes too long: raise timeout or split it"))
+	return true
+}
+
+// alive starts the clock, or lets it go on, and tells whether the document may go on: no error, no cancellation, time left. When the time
+// is up or the document is cancelled, PDFium stops at its next loop.
+func (s *sandbox) alive() bool {
+	if s.err == nil && s.ctx.Err() != nil {
 		s.fail(s.ctx.Err())
-	case s.left < 0:
-		s.fail(connector.Errorf(connector.ClassInvalid, "reading the file takes too long: raise timeout or split it"))
 	}
-	return s.err == nil
+	if s.err != nil || s.late() {
+		return false
+	}
+	if s.since.IsZero() {
+		s.since = time.Now()
+		s.timer.Reset(s.left)
+	}
+	return true
 }
 
 // pause stops the clock while others work.
 func (s *sandbox) pause() {
-	s.alive()
+	s.late()
 	s.since = time.Time{}
+	s.timer.Stop()
 }
 
 // alloc gives room for n bytes and what frees it.
