@@ -34,7 +34,7 @@ type cleaner struct {
 
 // page gives the frags of a page, those written along the page and those written down it (their boxes turned, so that the right most
 // column is the upper line), and what was drawn twice.
-func (c *cleaner) page(p *Page) (across, down []frag, repeated []string) {
+func (c *cleaner) page(p *Page) (across, down []frag, repeated []drop) {
 	type place struct {
 		text string
 		x, y int
@@ -48,7 +48,8 @@ func (c *cleaner) page(p *Page) (across, down []frag, repeated []string) {
 		}
 		at := place{f.text, int(f.box.X0 / 2), int(f.box.Y0 / 2)}
 		if seen[at] && strings.TrimSpace(f.text) != "" {
-			repeated = append(repeated, strings.TrimSpace(f.text))
+			box := f.box
+			repeated = append(repeated, drop{connector.DropRepeated, strings.TrimSpace(f.text), &box})
 			continue
 		}
 		seen[at] = true

@@ -36,7 +36,7 @@ func Elements(ctx context.Context, pages iter.Seq2[Page, error], outline []Entry
 			}
 			s := d.cleaner.sheet(&p)
 			if len(p.Runs) == 0 && len(p.Images) > 0 {
-				s.drops = append(s.drops, drop{connector.DropNoText, noText(&p)})
+				s.drops = append(s.drops, drop{connector.DropNoText, noText(&p), nil})
 			}
 			d.sheets = append(d.sheets, s)
 			runs += len(p.Runs)

@@ -54,7 +54,8 @@ func (r *running) stripEdge(s *sheet, top bool, bands map[band]int, gone map[*se
 			texts = append(texts, g.text())
 		}
 		if text := strings.Join(texts, " "); text != "" {
-			s.drops = append(s.drops, drop{connector.DropFurniture, text})
+			box := e.box
+			s.drops = append(s.drops, drop{connector.DropFurniture, text, &box})
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (o *output) later(page int, d drop) {
 func (o *output) drops(page int) bool {
 	n := 0
 	for n < len(o.waiting) && (page <= 0 || o.waiting[n].page <= page) {
-		if !o.drop(o.waiting[n].reason, o.waiting[n].text) {
+		if w := &o.waiting[n]; !o.drop(w.page, w.drop) {
 			return false
 		}
 		n++
@@ -40,11 +40,12 @@ func (o *output) drops(page int) bool {
 	return true
 }
 
-func (o *output) drop(reason connector.DropReason, text string) bool {
-	if text = decode.Clip(strings.TrimSpace(text)); text == "" {
+func (o *output) drop(page int, d drop) bool {
+	text := decode.Clip(strings.TrimSpace(d.text))
+	if text == "" {
 		return true
 	}
-	return o.hand(connector.Element{Kind: connector.KindDropped, Reason: reason, Text: text, Span: connector.Span{Start: o.pos, End: o.pos}})
+	return o.hand(connector.Element{Kind: connector.KindDropped, Reason: d.reason, Text: text, Page: page, Box: d.box, Span: connector.Span{Start: o.pos, End: o.pos}})
 }
 
 func (o *output) hand(el connector.Element) bool {

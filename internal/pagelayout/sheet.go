@@ -30,6 +30,7 @@ type sheet struct {
 type drop struct {
 	reason connector.DropReason
 	text   string
+	box    *connector.Box // nil where it is at no one place
 }
 
 func (c *cleaner) sheet(p *Page) *sheet {
@@ -41,11 +42,9 @@ func (c *cleaner) sheet(p *Page) *sheet {
 	}
 	s.images = p.Images
 	for _, d := range p.Dropped {
-		s.drops = append(s.drops, drop{d.Reason, d.Text})
+		s.drops = append(s.drops, drop{d.Reason, d.Text, nil})
 	}
-	for _, text := range repeated {
-		s.drops = append(s.drops, drop{connector.DropRepeated, text})
-	}
+	s.drops = append(s.drops, repeated...)
 	return s
 }
 

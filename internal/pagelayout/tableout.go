@@ -63,12 +63,12 @@ func (d *document) table(parts []block) bool {
 		}
 		if i > 0 {
 			from = 0
-			if len(p.lines) > 0 && !d.out.drop(connector.DropRepeated, d.joiner.lines(p.lines)) {
+			if len(p.lines) > 0 && !d.out.drop(p.page, drop{connector.DropRepeated, d.joiner.lines(p.lines), nil}) {
 				return false
 			}
 			if head > 0 && head < len(g.cells) && sameRows(first.cells[:head], g.cells[:head]) {
 				from = head
-				if !d.out.drop(connector.DropRepeated, strings.TrimSpace(rowsText(g.cells[:head]))) {
+				if !d.out.drop(p.page, drop{connector.DropRepeated, rowsText(g.cells[:head]), nil}) {
 					return false
 				}
 			}

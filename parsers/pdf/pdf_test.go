@@ -91,10 +91,10 @@ func TestConformance(t *testing.T) {
 func TestGolden(t *testing.T) {
 	els := collect(t, opener(t)(), english())
 	const part = "A bridge is a structure that spans an obstacle without blocking the way underneath. It is built for passing over the obstacle, which is usually hard to cross (example %d)."
-	want := "0 page furniture: Journal of bridges\n0 page furniture: 1\n1 heading1: About bridges\n"
+	want := "1 page furniture: Journal of bridges\n1 page furniture: 1\n1 heading1: About bridges\n"
 	for i := 1; i <= 3; i++ {
 		if i > 1 {
-			want += fmt.Sprintf("0 page furniture: Journal of bridges\n0 page furniture: %d\n", i)
+			want += fmt.Sprintf("%[1]d page furniture: Journal of bridges\n%[1]d page furniture: %[1]d\n", i)
 		}
 		want += fmt.Sprintf("%d heading2: %d Part\n%d text: "+part+"\n", i, i, i, i)
 	}
