@@ -1,0 +1,122 @@
+// Package lightmarkuptest helps to test parsers of light markup.
+package lightmarkuptest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/parsertest"
+)
+
+// Parse reads src, and checks that what comes out is sound and no line of src is missing from it.
+func Parse(t testing.TB, p connector.Parser, src string) []connector.Element {
+	t.Helper()
+	els, err := parsertest.Collect(context.Background(), p, "document", strings.NewReader(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(els, src); err != nil {
+		t.Error(err)
+	}
+	return els
+}
+
+// Check tells whether elements are sound and the source is their text with the comments at their places.
+func Check(els []connector.Element, src string) error {
+	if err := parsertest.CheckElements(els); err != nil {
+		return err
+	}
+	text := parsertest.Text(els)
+	var b strings.Builder
+	at := 0
+	for _, el := range els {
+		if el.Kind != connector.KindDropped {
+			continue
+		}
+		if el.Reason != connector.DropComment || len(el.Text) >= 4000 {
+			return nil // what it replaced is not known
+		}
+		if el.Span.Start < at {
+			return fmt.Errorf("a comment at %d comes behind one at %d", el.Span.Start, at)
+		}
+		b.WriteString(text[at:el.Span.Start])
+		b.WriteString(el.Text)
+		at = el.Span.Start
+	}
+	b.WriteString(text[at:])
+	if b.String() != src {
+		return fmt.Errorf("text and comments are not the source:\n%.400q\n%.400q", b.String(), src)
+	}
+	return nil
+}
+
+// Outline shows elements as kind(level)[title]:language!{children}; ! marks atoms, what follows # is the number of rows.
+func Outline(els []connector.Element) string {
+	parts := make([]string, 0, len(els))
+	for _, el := range els {
+		s := string(el.Kind)
+		if el.Level > 0 {
+			s += fmt.Sprint(el.Level)
+		}
+		if el.Title != "" {
+			s += "[" + el.Title + "]"
+		}
+		if el.Language != "" {
+			s += ":" + el.Language
+		}
+		if el.Atom {
+			s += "!"
+		}
+		if el.Table != nil {
+			s += fmt.Sprintf("#%d", len(el.Table.Rows))
+		}
+		if len(el.Children) > 0 {
+			s += "{" + Outline(el.Children) + "}"
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, " ")
+}
+
+// Table shows the header and rows of the first table at any depth.
+func Table(els []connector.Element) string {
+	for i := range els {
+		if t := els[i].Table; t != nil {
+			rows := make([][]string, 0, len(t.Rows))
+			for _, r := range t.Rows {
+				rows = append(rows, r.Cells)
+			}
+			return fmt.Sprintf("%q %q", t.Header, rows)
+		}
+		if s := Table(els[i].Children); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Linear checks that reading text of four times the size takes no more than about four times as long; source makes a text of about n bytes.
+// Only what is far off fails, so that a busy machine does not.
+func Linear(t *testing.T, p connector.Parser, source func(n int) string) {
+	t.Helper()
+	const size = 1 << 16
+	took := func(n int) time.Duration {
+		src := source(n)
+		best := time.Duration(1 << 62)
+		for range 2 {
+			start := time.Now()
+			els := Parse(t, p, src)
+			best = min(best, time.Since(start))
+			_ = els
+		}
+		return best
+	}
+	small, large := took(size), took(4*size)
+	if large > 12*small+200*time.Millisecond {
+		t.Errorf("%d bytes took %v, four times as many %v", size, small, large)
+	}
+}
