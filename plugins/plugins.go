@@ -18,6 +18,7 @@ import (
 	geminillm "github.com/kbsync/kbsync/llms/gemini"
 	openaillm "github.com/kbsync/kbsync/llms/openai"
 	"github.com/kbsync/kbsync/parsers/apidoc"
+	"github.com/kbsync/kbsync/parsers/archive"
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/dialogue"
@@ -87,6 +88,9 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			docx.Plugin(),
 			mhtml.Plugin(),
 			pdf.Plugin(),
+			archive.ZipPlugin(),
+			archive.TarPlugin(),
+			archive.GzipPlugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),

@@ -38,9 +38,8 @@ func settle(all []found) {
 		if !utf8.ValidString(name) {
 			name = decodeName(charset, name)
 		}
-		reason := ""
-		f.Path, reason = clean(name)
-		if f.Reason == "" {
+		p, reason := clean(name)
+		if f.Path = p; f.Reason == "" {
 			f.Reason = reason
 		}
 		for d := path.Dir(f.Path); d != "." && !dirs[d]; d = path.Dir(d) {
