@@ -24,3 +24,18 @@ type Parser interface {
 	// the bytes are at fault ([ClassInvalid]). Line-oriented formats stream: memory does not grow with the input.
 	Parse(ctx context.Context, doc *Document, r io.Reader) iter.Seq2[Element, error]
 }
+
+// PageDrawer is what a parser of a format with pages may also be: it shows the pages that its elements stand on.
+type PageDrawer interface {
+	Parser
+	// Draw reads r to its end and yields a picture of each page in order, of at most about width pixels in breadth. Errors are those of Parse.
+	Draw(ctx context.Context, doc *Document, r io.Reader, width int) iter.Seq2[Picture, error]
+}
+
+// Picture is a page as its reader sees it.
+type Picture struct {
+	Page int // from 1
+	// Width and Height are those of the page in points, in which the [Box] of an element is given.
+	Width, Height float64
+	PNG           []byte
+}

@@ -21,14 +21,16 @@ func newParse(a *app) *cobra.Command {
 
   text      the exact parsed text, which the spans of chunks refer to
   jsonl     one element a line: kind, level, title, page, span, language; and what was dropped, with the reason
-  markdown  a rendering for people`,
+  markdown  a rendering for people
+  html      a page for people: the pages as they look, with the elements marked on them; a list of elements where a format has no pages`,
 		Example: `  kbsync parse page.html
   kbsync parse table.csv --format jsonl
+  kbsync parse report.pdf --format html > report.html
   kbsync parse main.go --format jsonl | jq -r 'select(.symbol) | .symbol.name'`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.action(func(cmd *cobra.Command, args []string) error { return a.parse(cmd, args[0]) }),
 	}
-	formats(cmd, "text, jsonl or markdown", "text", "jsonl", "json", "markdown")
+	formats(cmd, "text, jsonl, markdown or html", "text", "jsonl", "json", "markdown", "html")
 	return cmd
 }
 
@@ -70,6 +72,9 @@ func (a *app) parse(cmd *cobra.Command, path string) error {
 		}
 		if x.Degraded != "" {
 			a.remark("%s: %s", f.doc.Path, x.Degraded)
+		}
+		if format(cmd) == "html" {
+			return a.parsedHTML(f.doc.Path, x, elements, v.Pictures(ctx, f.source, f.caps, f.doc, pictureWidth))
 		}
 		return show(elements)
 	})

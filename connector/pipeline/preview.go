@@ -136,6 +136,57 @@ func (v *Preview) Unpack(ctx context.Context, source string, caps connector.Sour
 
 // Elements parses one document and yields what the parser saw.
 func (v *Preview) Elements(ctx context.Context, source string, caps connector.SourceCapabilities, doc connector.Document) (*Explanation, iter.Seq2[connector.Element, error], error) {
+	x, parser, err := v.parserOf(ctx, source, caps, doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if parser == nil {
+		return x, func(func(connector.Element, error) bool) {}, nil
+	}
+	return x, func(yield func(connector.Element, error) bool) {
+		rc, in, err := v.p.content(ctx, &doc)
+		if err != nil {
+			yield(connector.Element{}, err)
+			return
+		}
+		defer func() { _ = rc.Close() }()
+		for e, err := range parser.Parse(ctx, &doc, in) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// Pictures yields the pages of one document as pictures of about width pixels in breadth; none where its format has no pages, or its parser
+// does not draw them.
+func (v *Preview) Pictures(ctx context.Context, source string, caps connector.SourceCapabilities, doc connector.Document, width int) iter.Seq2[connector.Picture, error] {
+	return func(yield func(connector.Picture, error) bool) {
+		_, parser, err := v.parserOf(ctx, source, caps, doc)
+		if err != nil {
+			yield(connector.Picture{}, err)
+			return
+		}
+		drawer, ok := parser.(connector.PageDrawer)
+		if !ok {
+			return
+		}
+		rc, in, err := v.p.content(ctx, &doc)
+		if err != nil {
+			yield(connector.Picture{}, err)
+			return
+		}
+		defer func() { _ = rc.Close() }()
+		for p, err := range drawer.Draw(ctx, &doc, in, width) {
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// parserOf finds the parser of a document; nil, and an explanation that says why, where there is none.
+func (v *Preview) parserOf(ctx context.Context, source string, caps connector.SourceCapabilities, doc connector.Document) (*Explanation, connector.Parser, error) {
 	rc, in, err := v.p.content(ctx, &doc)
 	if err != nil {
 		return nil, nil, err
@@ -161,22 +212,10 @@ func (v *Preview) Elements(ctx context.Context, source string, caps connector.So
 		}
 	}
 	if x.Skip != "" {
-		return x, func(func(connector.Element, error) bool) {}, nil
+		return x, nil, nil
 	}
 	x.Parser, x.Backend = parser.Info().Name, parser.Info().Backend
-	return x, func(yield func(connector.Element, error) bool) {
-		rc, in, err := v.p.content(ctx, &doc)
-		if err != nil {
-			yield(connector.Element{}, err)
-			return
-		}
-		defer func() { _ = rc.Close() }()
-		for e, err := range parser.Parse(ctx, &doc, in) {
-			if !yield(e, err) {
-				return
-			}
-		}
-	}, nil
+	return x, parser, nil
 }
 
 // Source opens a configured source for listing; close it after use.
