@@ -91,12 +91,12 @@ func hostileSeeds(tb testing.TB, dir string) (seeds []string) {
 	return seeds
 }
 
-// plantHostile fills a folder with files that no parser may stumble over, and says how many.
+// plantHostile fills a folder, by format, with files that no parser may stumble over, and says how many.
 func plantHostile(tb testing.TB, docs string) (n int) {
 	tb.Helper()
 	put := func(name string, content []byte) {
 		tb.Helper()
-		path := filepath.Join(docs, filepath.FromSlash(name))
+		path := filepath.Join(docs, strings.TrimPrefix(filepath.Ext(name), "."), filepath.FromSlash(name))
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
 			err = os.WriteFile(path, content, 0o644)

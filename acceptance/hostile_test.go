@@ -34,14 +34,35 @@ type hostileReport struct {
 	Error   string
 }
 
-// TestHostileFiles syncs a folder of broken, truncated, encrypted, huge and malicious files of every format: the process lives, no file takes
-// over 30 s, all of it stays within 512 MB, each file has one outcome and each that fails one clear reason, and what is sound is stored.
+// TestHostileFiles syncs broken, truncated, encrypted, huge and malicious files of every format, a process for each format: it lives, no file
+// takes over 30 s, all of them stay within 512 MB, each file has one outcome and each that fails one clear reason, and what is sound is stored.
 func TestHostileFiles(t *testing.T) {
-	r := newRig(t, "", "sync: { concurrency: 1, document_timeout: 30s }\nsink: { sqlite: { path: kb.db } }\n")
-	n := plantHostile(t, r.docs)
-	if n < hostileFiles {
+	all := t.TempDir()
+	if n := plantHostile(t, all); n < hostileFiles {
 		t.Fatalf("only %d files", n)
 	}
+	formats, err := os.ReadDir(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files, stored, failed, skipped int
+	var peak int64
+	for _, format := range formats {
+		t.Run(format.Name(), func(t *testing.T) {
+			rep := syncHostile(t, filepath.Join(all, format.Name()))
+			d := rep.Result.Documents
+			files, stored, failed, skipped = files+len(rep.Settled), stored+d.Added, failed+d.Failed, skipped+d.Skipped
+			peak = max(peak, rep.Peak)
+			t.Logf("%d documents: %d stored, %d failed, %d skipped; %d MB at most, %d ms", len(rep.Settled), d.Added, d.Failed, d.Skipped, rep.Peak>>20, rep.Result.ElapsedMS)
+		})
+	}
+	t.Logf("%d documents: %d stored, %d failed, %d skipped; %d MB at most", files, stored, failed, skipped, peak>>20)
+}
+
+// syncHostile syncs a folder in a process of its own and checks what became of each file.
+func syncHostile(t *testing.T, docs string) *hostileReport {
+	t.Helper()
+	r := newRig(t, docs, "sync: { concurrency: 1, document_timeout: 30s }\nsink: { sqlite: { path: kb.db } }\n")
 	sound := []string{"0-sound.md", "zz-sound.txt"}
 	r.write(sound[0], "# Sound\n\nThe first file is sound.\n")
 	r.write(sound[1], "最后一个文件也是好的。\n")
@@ -51,13 +72,37 @@ func TestHostileFiles(t *testing.T) {
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
-	var rep hostileReport
-	if err != nil || json.Unmarshal(out, &rep) != nil {
+	rep := new(hostileReport)
+	if err != nil || json.Unmarshal(out, rep) != nil {
 		t.Fatalf("the run did not go on to its end: %v\n%.4000s\n%.1000s", err, errs.String(), out)
 	}
 	if rep.Peak > hostileMemory {
 		t.Errorf("the run took %d MB at most, over %d MB: %v", rep.Peak>>20, hostileMemory>>20, rep.Grew)
 	}
+	rep.check(t)
+	for _, path := range sound {
+		if rep.Settled[path] != string(pipeline.Added) {
+			t.Errorf("%s is sound, and %q", path, rep.Settled[path])
+		}
+	}
+	err = filepath.WalkDir(docs, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if rel, err := filepath.Rel(docs, path); err != nil || rep.Settled[filepath.ToSlash(rel)] == "" {
+			t.Errorf("%s: nothing became of it (%v)", rel, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return rep
+}
+
+// check fails where a document has not one outcome, or not one reason for it.
+func (rep *hostileReport) check(t *testing.T) {
+	t.Helper()
 	reasons := map[string][]string{}
 	for _, row := range append(rep.Result.Errors, rep.Skips...) {
 		reasons[row.Path] = append(reasons[row.Path], row.Error)
@@ -75,25 +120,6 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("%s is %s, with the reason %q", path, outcome, why)
 		}
 	}
-	for _, path := range sound {
-		if rep.Settled[path] != string(pipeline.Added) {
-			t.Errorf("%s is sound, and %q", path, rep.Settled[path])
-		}
-	}
-	err = filepath.WalkDir(r.docs, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if rel, err := filepath.Rel(r.docs, path); err != nil || rep.Settled[filepath.ToSlash(rel)] == "" {
-			t.Errorf("%s: nothing became of it (%v)", rel, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	d := rep.Result.Documents
-	t.Logf("%d files: %d stored, %d failed, %d skipped; %d MB at most, %d ms", n, d.Added, d.Failed, d.Skipped, rep.Peak>>20, rep.Result.ElapsedMS)
 }
 
 var unclear = regexp.MustCompile(`internal error|panic|runtime error|goroutine|took longer than|0x[0-9a-f]{8,}`)
