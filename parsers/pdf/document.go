@@ -33,6 +33,9 @@ type document struct {
 	doc   uint64
 	count int
 	fonts map[uint64]font
+
+	ocr      *OCR
+	unplaced map[int]bool // pages whose text has no known place
 }
 
 // openDocument opens data in a sandbox, which it does not close when that fails.
@@ -48,7 +51,7 @@ func openDocument(s *sandbox, data []byte, password connector.Secret) (*document
 		defer free()
 		secret = p
 	}
-	d := &document{s: s, fonts: map[uint64]font{}}
+	d := &document{s: s, fonts: map[uint64]font{}, ocr: &OCR{}, unplaced: map[int]bool{}}
 	d.doc = s.call("FPDF_LoadMemDocument", at, uint64(len(data)), secret)
 	if s.err != nil {
 		return nil, s.err

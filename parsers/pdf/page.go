@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/pagelayout"
@@ -54,7 +55,22 @@ func (d *document) read(index int, drawings bool) (pagelayout.Page, bool) {
 		o := objectReader{d: d, out: &out}
 		o.read(page, view)
 	}
+	if blank(out.Runs) {
+		if out.Runs = nil; len(out.Images) > 0 && d.ocr.on() && s.alive() {
+			d.recognise(page, &out)
+		}
+	}
 	return out, true
+}
+
+// blank tells whether there is no text.
+func blank(runs []pagelayout.Run) bool {
+	for i := range runs {
+		if strings.TrimSpace(runs[i].Text) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // view gives what maps places of the page's own to those that a reader sees, and sets the page's size.

@@ -6,6 +6,7 @@
 // # Config
 //
 // password opens encrypted files. timeout bounds the time that PDFium may take for one file; each page adds pageTime.
+// ocr names a program or a service that reads pages of pictures.
 //
 // # Limits
 //
@@ -35,6 +36,7 @@ type Config struct {
 	MaxTreeSize int64            `yaml:"max_tree_size" doc:"documents over this many bytes are an error"`
 	Password    connector.Secret `yaml:"password" doc:"opens encrypted documents"`
 	Timeout     time.Duration    `yaml:"timeout" doc:"the longest time that reading a document may take; each page adds 50ms"`
+	OCR         OCR              `yaml:"ocr" doc:"reads pages that have pictures and no text"`
 }
 
 // Validate checks the configuration.
@@ -45,11 +47,11 @@ func (c *Config) Validate() error {
 	case c.Timeout <= 0:
 		return errors.New("timeout must be more than 0")
 	}
-	return nil
+	return c.OCR.validate()
 }
 
 func defaults() Config {
-	return Config{MaxTreeSize: DefaultMaxTreeSize, Timeout: DefaultTimeout}
+	return Config{MaxTreeSize: DefaultMaxTreeSize, Timeout: DefaultTimeout, OCR: OCR{Request: "image", DPI: DefaultOCRDPI, Timeout: DefaultOCRTimeout}}
 }
 
 // Parser reads PDF files.
@@ -102,11 +104,22 @@ func (p *Parser) parse(ctx context.Context, r io.Reader, yield func(connector.El
 		if err != nil {
 			return err
 		}
+		if d.unplaced[el.Page] {
+			unplace(&el)
+		}
 		if !yield(el, nil) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// unplace takes out where an element stands: nobody knows.
+func unplace(el *connector.Element) {
+	el.Box = nil
+	for i := range el.Children {
+		unplace(&el.Children[i])
+	}
 }
 
 // open reads r and opens it; nil for an empty file.
@@ -130,5 +143,6 @@ func (p *Parser) open(ctx context.Context, r io.Reader) (*document, error) {
 		s.close()
 		return nil, err
 	}
+	d.ocr = &p.cfg.OCR
 	return d, nil
 }

@@ -34,7 +34,7 @@ type sandbox struct {
 	memory  *memory
 	calls   map[string]caller
 	stack   [16]uint64
-	scratch uint64 // room of scratchSize bytes for what functions give back through pointers
+	scratch uint64        // room of scratchSize bytes for what functions give back through pointers
 	left    time.Duration // that the document may still take
 	since   time.Time     // from when on it counts; zero while others work
 	timer   *time.Timer   // stops the sandbox when no time is left
