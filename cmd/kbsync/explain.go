@@ -70,8 +70,15 @@ func explained(f *found, x *pipeline.Explanation, n int) []string {
 	if x.Backend != "" {
 		parser += " (" + x.Backend + ")"
 	}
+	if x.ParserBy != "" {
+		parser += ", " + x.ParserBy
+	}
 	add("source", f.source)
-	add("type", x.MediaType)
+	if kind := x.MediaType; x.KnownBy != "" {
+		add("type", kind+", known by "+x.KnownBy)
+	} else {
+		add("type", kind)
+	}
 	add("language", x.Language)
 	add("parser", parser)
 	add("rule", x.Rule)

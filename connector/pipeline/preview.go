@@ -47,8 +47,10 @@ func (v *Preview) Backends() map[string]string { return v.p.router.backends() }
 // Explanation says what a document gets and why.
 type Explanation struct {
 	MediaType string   `json:"media_type"`
+	KnownBy   string   `json:"known_by,omitempty"` // what told the type: content, name, hint of the source
 	Language  string   `json:"language,omitempty"`
 	Parser    string   `json:"parser,omitempty"`
+	ParserBy  string   `json:"parser_by,omitempty"` // why it is not the one of the type
 	Backend   string   `json:"backend,omitempty"`
 	Rule      string   `json:"rule,omitempty"`
 	Preset    string   `json:"preset,omitempty"`
@@ -67,13 +69,20 @@ type Explanation struct {
 
 func (v *Preview) explain(s *staged) *Explanation {
 	f := s.facts
-	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Degraded: f.Degraded}
+	x := &Explanation{MediaType: f.MediaType, KnownBy: f.by, Language: f.Language, Degraded: f.Degraded}
 	if s.route == nil {
 		x.Skip = f.Skip
 		return x
 	}
 	info := v.p.router.parserFor(s.route, f).Info()
 	x.Parser, x.Backend, x.Rule, x.Strategy, x.Config = info.Name, info.Backend, s.route.rule, s.route.kind, s.route.config
+	switch want := s.route.strategy.Info().Parser; {
+	case f.Degraded != "":
+	case s.route.parser != nil:
+		x.ParserBy = "named by a rule"
+	case want != "" && want == info.Name && want != f.Parser:
+		x.ParserBy = "the strategy's own"
+	}
 	if x.route = s.route; x.route.ruleIndex >= 0 {
 		x.Preset = v.p.file.Rules[x.route.ruleIndex].Preset
 	}
@@ -200,7 +209,7 @@ func (v *Preview) parserOf(ctx context.Context, source string, caps connector.So
 		return nil, nil, err
 	}
 	f, _ := detectFacts(&doc, head[:n], caps.MaxTreeSize)
-	x := &Explanation{MediaType: f.MediaType, Language: f.Language, Degraded: f.Degraded}
+	x := &Explanation{MediaType: f.MediaType, KnownBy: f.by, Language: f.Language, Degraded: f.Degraded}
 	rt, err := v.p.router.routeOf(source, doc.Path, f)
 	if err != nil {
 		return nil, nil, err

@@ -32,6 +32,7 @@ type facts struct {
 	Metadata  string         `json:"t,omitempty"` // digest of the metadata that the source gave
 	// Inputs are the versions of the documents that it takes in, by path.
 	Inputs map[string]string `json:"i,omitempty"`
+	by     string            // what told the type; for people, and not remembered
 	// Held is set for a container: what it holds.
 	Held *held `json:"h,omitempty"`
 }
@@ -389,7 +390,7 @@ func (r *router) parserOf(rt *route, f *facts) string {
 // detectFacts looks at the name and the first bytes of a document.
 func detectFacts(doc *connector.Document, head []byte, maxTree int64) (*facts, bool) {
 	t := detect.Detect(doc.Path, doc.MediaType, head)
-	f := &facts{MediaType: t.MediaType, Language: t.Language, Parser: t.Parser, Strategy: t.Strategy, Params: t.Params, Skip: t.Skip, Size: doc.Size, URI: doc.URI}
+	f := &facts{MediaType: t.MediaType, Language: t.Language, Parser: t.Parser, Strategy: t.Strategy, Params: t.Params, Skip: t.Skip, Size: doc.Size, URI: doc.URI, by: t.Reason}
 	switch {
 	case !t.Tree || maxTree <= 0 || doc.Size <= maxTree:
 	case t.Binary:

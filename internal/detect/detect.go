@@ -65,14 +65,14 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	})
 	if kindByMediaType[bare(mediaTypeHint)] == kindHTML && !decode.Binary(head) { // index.php of a web site is no program, and example.com no executable
 		if text, err := decoded(); err == nil && contentKind(text) == kindHTML {
-			return preset(kindHTML, "", "media type and content")
+			return preset(kindHTML, "", "its media type and content")
 		}
 	}
 	if mt, ok := skipByExtension[ext]; ok {
 		return skip(mt, "its extension "+ext)
 	}
 	if kind := officeByExtension[ext]; kind != "" && (len(head) == 0 || decode.Binary(head)) { // its parser says what is wrong with it
-		return preset(kind, "", "extension "+ext)
+		return preset(kind, "", "its extension "+ext)
 	}
 	if decode.Binary(head) {
 		return skip("application/octet-stream", "binary content")
@@ -88,9 +88,9 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	}
 	if kind, ok := kindByExtension[ext]; ok {
 		if kind == kindJSON && commented(text) {
-			return preset(kindCode, "json with comments", "comments in JSON")
+			return preset(kindCode, "json with comments", "its comments in JSON")
 		}
-		return preset(adjust(kind, text), "", "extension "+ext)
+		return preset(adjust(kind, text), "", "its extension "+ext)
 	}
 	if t, ok := byLanguage(name, text); ok {
 		return t
@@ -99,9 +99,9 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 		return t
 	}
 	if kind := contentKind(text); kind != "" {
-		return preset(kind, "", "content")
+		return preset(kind, "", "its content")
 	}
-	return preset(kindText, "", "plain text")
+	return preset(kindText, "", "its content: plain text")
 }
 
 // preset is the type of a kind of file.
@@ -143,7 +143,7 @@ func byLanguage(name, text string) (Type, bool) {
 	if language == "" {
 		return Type{}, false
 	}
-	reason := "language " + language
+	reason := "its name and content: " + language
 	if kind, ok := kindByLanguage[language]; ok {
 		return preset(adjust(kind, text), "", reason), true
 	}
@@ -180,7 +180,7 @@ func bare(hint string) string {
 func byHint(hint string) (Type, bool) {
 	mt := bare(hint)
 	if kind, ok := kindByMediaType[mt]; ok {
-		return preset(kind, "", "media type "+mt), true
+		return preset(kind, "", "its media type "+mt), true
 	}
 	for _, prefix := range []string{"image/", "audio/", "video/", "font/"} {
 		if strings.HasPrefix(mt, prefix) && mt != "image/svg+xml" {
