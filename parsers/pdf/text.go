@@ -12,7 +12,7 @@ import (
 
 // Bounds of a page's text.
 const (
-	maxChars  = 2_000_000
+	maxChars  = 500_000
 	checkEach = 4096 // characters between two looks at the clock
 )
 
