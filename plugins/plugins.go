@@ -19,6 +19,7 @@ import (
 	openaillm "github.com/kbsync/kbsync/llms/openai"
 	"github.com/kbsync/kbsync/parsers/apidoc"
 	"github.com/kbsync/kbsync/parsers/archive"
+	"github.com/kbsync/kbsync/parsers/asciidoc"
 	"github.com/kbsync/kbsync/parsers/code"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/dialogue"
@@ -31,8 +32,10 @@ import (
 	"github.com/kbsync/kbsync/parsers/mhtml"
 	"github.com/kbsync/kbsync/parsers/notebook"
 	"github.com/kbsync/kbsync/parsers/ods"
+	"github.com/kbsync/kbsync/parsers/org"
 	"github.com/kbsync/kbsync/parsers/parquet"
 	"github.com/kbsync/kbsync/parsers/pdf"
+	"github.com/kbsync/kbsync/parsers/rst"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/parsers/xlsx"
 	"github.com/kbsync/kbsync/sinks/chroma"
@@ -79,6 +82,9 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			code.Plugin(),
 			notebook.Plugin(),
 			latex.Plugin(),
+			rst.Plugin(),
+			asciidoc.Plugin(),
+			org.Plugin(),
 			dialogue.Plugin(),
 			apidoc.Plugin(),
 			xlsx.Plugin(),

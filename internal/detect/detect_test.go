@@ -63,7 +63,11 @@ func TestDetect(t *testing.T) {
 		{"a.graphql", "", "type A { b: Int }", "apidoc", "api", "application/graphql", ""},
 		{"a.yaml", "", "openapi: 3.0.0\n", "apidoc", "api", "application/vnd.oai.openapi", ""},
 		{"a.json", "", `{"$schema": "https://json-schema.org/draft/2020-12/schema"}`, "apidoc", "api", "application/schema+json", ""},
-		{"a.rst", "", "x\n=\n", "text", "recursive", "text/plain", ""},
+		{"a.rst", "", "x\n=\n", "rst", "markdown", "text/x-rst", ""},
+		{"a.adoc", "", "= x\n", "asciidoc", "markdown", "text/asciidoc", ""},
+		{"a.asc", "", "= Title\nAuthor\n\ntext\n", "asciidoc", "markdown", "text/asciidoc", ""},
+		{"a.asc", "", "-----BEGIN PGP SIGNATURE-----\n\niQ", "text", "recursive", "text/plain", ""},
+		{"a.org", "", "* x\n", "org", "markdown", "text/org", ""},
 		{"a.vtt", "", "WEBVTT", "dialogue", "dialogue", "text/vtt", ""},
 		{"a.srt", "", "1\n00:00:01,000 --> 00:00:02,000\nHi\n", "dialogue", "dialogue", "text/vtt", ""},
 		{"a.lrc", "", "[00:01.00]x", "text", "recursive", "text/vtt", ""},
@@ -141,7 +145,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for kind, p := range presets {
-		if tree := p.binary || p.parser == "markdown" || p.parser == "html" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
+		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "html" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
 			t.Errorf("%s: tree is %v", kind, p.tree)
 		}
 	}

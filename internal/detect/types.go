@@ -22,6 +22,9 @@ const (
 	kindJSONL     = "jsonl"
 	kindNotebook  = "notebook"
 	kindCode      = "code"
+	kindRST       = "rst"
+	kindAsciiDoc  = "asciidoc"
+	kindOrg       = "org"
 
 	kindPDF     = "pdf"
 	kindDOCX    = "docx"
@@ -61,6 +64,9 @@ var presets = map[string]presetOf{
 	kindAPI:       {mediaType: "application/vnd.oai.openapi", parser: "apidoc", strategy: "api", tree: true},
 	kindXML:       {mediaType: "text/xml", parser: "text", strategy: "recursive"},
 	kindMarkdown:  {mediaType: "text/markdown", parser: "markdown", strategy: "markdown", tree: true},
+	kindRST:       {mediaType: "text/x-rst", parser: "rst", strategy: "markdown", tree: true},
+	kindAsciiDoc:  {mediaType: "text/asciidoc", parser: "asciidoc", strategy: "markdown", tree: true},
+	kindOrg:       {mediaType: "text/org", parser: "org", strategy: "markdown", tree: true},
 	kindMHTML:     {mediaType: "multipart/related", parser: "mhtml", strategy: "html", tree: true, binary: true},
 	kindHTML:      {mediaType: "text/html", parser: "html", strategy: "html", tree: true},
 	kindCSV:       {mediaType: "text/csv", parser: "csv", strategy: "table"},
@@ -89,7 +95,7 @@ var apiMediaTypes = map[apiformat.Format]string{
 
 // kindByExtension holds the extensions that mean one thing; others are go-enry's to tell.
 var kindByExtension = map[string]string{
-	".txt": kindText, ".text": kindText, ".log": kindText, ".rst": kindText, ".org": kindText, ".adoc": kindText, ".asciidoc": kindText, ".textile": kindText,
+	".txt": kindText, ".text": kindText, ".log": kindText, ".textile": kindText,
 	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText, ".eml": kindText, ".ics": kindText, ".vcf": kindText,
 	".vtt": kindCues, ".srt": kindCues, ".ass": kindSubtitles, ".ssa": kindSubtitles, ".lrc": kindSubtitles,
 	".tex": kindLaTeX, ".latex": kindLaTeX, ".ltx": kindLaTeX,
@@ -97,6 +103,7 @@ var kindByExtension = map[string]string{
 	".xml": kindXML, ".rss": kindXML, ".atom": kindXML, ".svg": kindXML,
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdx": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mkdn": kindMarkdown, ".mdwn": kindMarkdown,
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
+	".rst": kindRST, ".rest": kindRST, ".adoc": kindAsciiDoc, ".asciidoc": kindAsciiDoc, ".org": kindOrg,
 	".mht": kindMHTML, ".mhtml": kindMHTML,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
 	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
@@ -106,7 +113,7 @@ var kindByExtension = map[string]string{
 
 // kindByLanguage are the languages of go-enry that are no source code here.
 var kindByLanguage = map[string]string{
-	"Markdown": kindMarkdown, "RMarkdown": kindMarkdown, "MDX": kindMarkdown, "HTML": kindHTML, "CSV": kindCSV, "TSV": kindTSV,
+	"reStructuredText": kindRST, "AsciiDoc": kindAsciiDoc, "Org": kindOrg, "Markdown": kindMarkdown, "RMarkdown": kindMarkdown, "MDX": kindMarkdown, "HTML": kindHTML, "CSV": kindCSV, "TSV": kindTSV,
 	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindNotebook, "TeX": kindLaTeX, "BibTeX": kindText, "XML": kindXML, "SVG": kindXML,
 	"XML Property List": kindXML, "WebVTT": kindCues, "SubRip Text": kindCues, "Text": kindText, "Diff": kindText, "Roff": kindText, "Roff Manpage": kindText,
 	"GraphQL": kindAPI, "Protocol Buffer": kindAPI, "OpenAPI Specification v2": kindAPI, "OpenAPI Specification v3": kindAPI,
@@ -122,6 +129,7 @@ var codeLike = map[string]bool{
 
 // kindByMediaType is for documents whose names say nothing.
 var kindByMediaType = map[string]string{
+	"text/x-rst": kindRST, "text/prs.fallenstein.rst": kindRST, "text/asciidoc": kindAsciiDoc, "text/x-asciidoc": kindAsciiDoc, "text/org": kindOrg, "text/x-org": kindOrg,
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
 	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,

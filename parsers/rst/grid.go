@@ -68,7 +68,7 @@ func (b *builder) gridTable(lo, hi, from, to int, caption string) connector.Elem
 		start = i + 1
 	}
 	if head > 0 {
-		t.HeaderSpan = b.Span(lo, head+1)
+		t.HeaderSpan = b.Span(lo+1, head+1) // without the border above, which says nothing
 	}
 	return el
 }

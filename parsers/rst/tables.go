@@ -196,7 +196,7 @@ func (b *builder) simpleTable(lo, hi, from, to int, caption string) connector.El
 		for _, r := range b.simpleRows(lo+1, head, bounds) {
 			t.Header = append(t.Header, r.cells)
 		}
-		t.HeaderSpan = b.Span(lo, head+1)
+		t.HeaderSpan = b.Span(lo+1, head+1) // without the border above, which says nothing
 	}
 	for _, r := range b.simpleRows(max(head, lo)+1, hi-1, bounds) {
 		b.row(t, r.lo, r.hi, r.cells)
