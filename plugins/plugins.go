@@ -36,6 +36,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/parquet"
 	"github.com/kbsync/kbsync/parsers/pdf"
 	"github.com/kbsync/kbsync/parsers/rst"
+	"github.com/kbsync/kbsync/parsers/rtf"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/parsers/xlsx"
 	"github.com/kbsync/kbsync/sinks/chroma"
@@ -93,6 +94,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			epub.Plugin(),
 			docx.Plugin(),
 			mhtml.Plugin(),
+			rtf.Plugin(),
 			pdf.Plugin(),
 			archive.ZipPlugin(),
 			archive.TarPlugin(),
