@@ -30,6 +30,7 @@ type Block struct {
 	Text   string
 	// Page and PageEnd as in [connector.Element].
 	Page, PageEnd int
+	Box           *connector.Box       // as in [connector.Element]
 	Guess         bool                 // of KindCode: it is set in a typewriter's letters and may be code
 	Reason        connector.DropReason // of KindDropped
 	Table         *Table               // of KindTable
@@ -260,7 +261,7 @@ func likeCode(text string) bool {
 // element is one with text and a blank line behind what was written.
 func (w *Writer) element(b Block, text string) connector.Element {
 	text += "\n\n"
-	el := connector.Element{Kind: b.Kind, Text: text, Span: connector.Span{Start: w.pos, End: w.pos + len(text)}, Page: b.Page}
+	el := connector.Element{Kind: b.Kind, Text: text, Span: connector.Span{Start: w.pos, End: w.pos + len(text)}, Page: b.Page, Box: b.Box}
 	if b.PageEnd != b.Page {
 		el.PageEnd = b.PageEnd
 	}

@@ -347,7 +347,7 @@ func (w *Writer) grid(b Block, caption string, head, body [][]string) {
 		if i == len(body) {
 			text.WriteByte('\n')
 		}
-		el := connector.Element{Kind: connector.KindTable, Text: text.String(), Span: connector.Span{Start: w.pos, End: w.pos + text.Len()}, Page: b.Page, Table: &part, Title: caption}
+		el := connector.Element{Kind: connector.KindTable, Text: text.String(), Span: connector.Span{Start: w.pos, End: w.pos + text.Len()}, Page: b.Page, Box: b.Box, Table: &part, Title: caption}
 		if b.PageEnd != b.Page {
 			el.PageEnd = b.PageEnd
 		}
