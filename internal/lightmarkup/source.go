@@ -39,7 +39,11 @@ type Source struct {
 	Lines  []Line
 	cuts   []cut
 	tables int
+	work   int
 }
+
+// Work is how much was looked at so far: lines, and 64 bytes of their text. It says how the time grows, whatever else the machine does.
+func (s *Source) Work() int { return s.work }
 
 type cut struct {
 	lo, hi int
@@ -82,6 +86,7 @@ func (s *Source) Line(i int) string {
 	if l.From >= l.End {
 		return ""
 	}
+	s.work += 1 + int(l.End-l.From)/64
 	return s.Text[l.From:l.End]
 }
 
@@ -92,7 +97,10 @@ func (s *Source) Whole(i int) string {
 }
 
 // Blank tells whether line i is blank or behind the last one.
-func (s *Source) Blank(i int) bool { return i >= len(s.Lines) || s.Lines[i].Blank() }
+func (s *Source) Blank(i int) bool {
+	s.work++
+	return i >= len(s.Lines) || s.Lines[i].Blank()
+}
 
 // At is where line i starts; the end of the text for the line behind the last.
 func (s *Source) At(i int) int {
@@ -130,6 +138,7 @@ func (s *Source) Cut(lo, hi int) {
 // Skip is the first line from i on that is not blank, hi if there is none before it.
 func (s *Source) Skip(i, hi int) int {
 	for i < hi && s.Lines[i].Blank() {
+		s.work++
 		i++
 	}
 	return i
@@ -138,6 +147,7 @@ func (s *Source) Skip(i, hi int) int {
 // Trim is the line behind the last one before hi that is not blank, at least lo.
 func (s *Source) Trim(lo, hi int) int {
 	for hi > lo && s.Lines[hi-1].Blank() {
+		s.work++
 		hi--
 	}
 	return hi
@@ -146,6 +156,7 @@ func (s *Source) Trim(lo, hi int) int {
 // Indented is the end of the lines from i on that are blank or deeper than indent.
 func (s *Source) Indented(i, hi, indent int) int {
 	for i < hi && (s.Lines[i].Blank() || int(s.Lines[i].Indent) > indent) {
+		s.work++
 		i++
 	}
 	return i
@@ -154,6 +165,7 @@ func (s *Source) Indented(i, hi, indent int) int {
 // MinIndent is the least indentation of lines with text; -1 if there are none.
 func (s *Source) MinIndent(lo, hi int) int {
 	least := -1
+	s.work += hi - lo
 	for i := lo; i < hi; i++ {
 		if l := &s.Lines[i]; !l.Blank() && (least < 0 || int(l.Indent) < least) {
 			least = int(l.Indent)

@@ -82,6 +82,7 @@ func TestOutline(t *testing.T) {
 		{"anchor", "[[id]]\n[.role]\n== A [[b]]\n", "heading2[A]"},
 		{"markup in a title", "== The *bold* _it_ `code` link:x[Link] <<a,ref>> 中文\n", "heading2[The bold it code Link ref 中文]"},
 		{"no title", ":a: b\n\ntext\n", "text text"},
+		{"entry of two lines", "a\n\n:b: c \\\n  d\n\ne\n", "text text text"},
 		{"only comments", "// x\n\n// y\n", "dropped text dropped"},
 		{"comment in a paragraph", "a\n// no\nb\n", "text dropped"},
 		{"lists", "* a\n** b\n*** c\n* d\n- e\n", "list1{item1{text list2{item2{text list3{item3}}}} item1{text list2{item2}}}"},
@@ -149,8 +150,9 @@ func TestProperties(t *testing.T) {
 	for src, want := range map[string]map[string]any{
 		manual:                                   {"title": "用户 Manual", "author": "Li Lei; Han Meimei", "email": "li@example.com", "version": "1.2", "date": "2024-05-01", "revision": "draft"},
 		"= A\n:author: B\n:revdate: 2024\n\nx\n": {"title": "A", "author": "B", "date": "2024"},
-		"= A\n\nJohn Doe\n":                      {"title": "A"},
-		"text\n":                                 nil,
+		"= A\n:description: of two \\\n  lines\n:x: y\n\n  code\n": {"title": "A", "description": "of two lines"},
+		"= A\n\nJohn Doe\n": {"title": "A"},
+		"text\n":            nil,
 	} {
 		var got map[string]any
 		for _, el := range parse(t, src) {
@@ -206,7 +208,7 @@ func TestLinear(t *testing.T) {
 		"quotes": func(n int) string { return ",===\n" + strings.Repeat("a,\"b\n", n/5) + ",===\n" }, "list of attributes": func(n int) string { return strings.Repeat("["+strings.Repeat("a,", 1000)+"]\n", n/2003+1) },
 		"two lines": repeat("a\n-\n"),
 	} {
-		t.Run(name, func(t *testing.T) { lightmarkuptest.Linear(t, parser(), source) })
+		t.Run(name, func(t *testing.T) { lightmarkuptest.Linear(t, parser(), build, source) })
 	}
 }
 
@@ -220,4 +222,14 @@ func FuzzNothingIsLost(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	src := strings.Repeat(manual, 1<<20/len(manual))
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		if _, err := parsertest.Collect(b.Context(), parser(), "document", strings.NewReader(src)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

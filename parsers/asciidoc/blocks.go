@@ -64,6 +64,10 @@ func (b *builder) block(i, hi int, at place) (el connector.Element, next int, ke
 			el.Level, el.Title = level, title
 			return el, i + size, true
 		}
+		if line[0] == ':' && b.attribute(i) {
+			next = b.entryLines(i, hi)
+			return b.Element(connector.KindText, m.start, next), next, true
+		}
 		if el, ok := b.single(&m, i, line); ok {
 			return el, i + 1, true
 		}
@@ -76,14 +80,11 @@ func (b *builder) block(i, hi int, at place) (el connector.Element, next int, ke
 	return b.paragraph(&m, i, hi, at)
 }
 
-// single reads the blocks of one line: breaks, attributes, pictures and other macros.
+// single reads the blocks of one line: breaks, pictures and other macros.
 func (b *builder) single(m *meta, i int, line string) (connector.Element, bool) {
 	el := b.Element(connector.KindText, m.start, i+1)
-	switch {
-	case isBreak(line):
+	if isBreak(line) {
 		el.Kind = connector.KindBreak
-		return el, true
-	case line[0] == ':' && b.attribute(i):
 		return el, true
 	}
 	switch name := macro(line); name {

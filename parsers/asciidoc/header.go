@@ -133,6 +133,7 @@ func (b *builder) beforeTitle() int {
 			b.Cut(i, end+1)
 			i = end
 		case b.attribute(i):
+			i = b.entryLines(i, n) - 1
 		default:
 			return i
 		}
@@ -156,6 +157,7 @@ func (b *builder) about(els []connector.Element, i int) []connector.Element {
 			i = end
 			continue
 		case b.attribute(i):
+			i = b.entryLines(i, n) - 1
 			continue
 		}
 		plain++
@@ -234,6 +236,13 @@ func (b *builder) attribute(i int) bool {
 		return false
 	}
 	name, value := strings.ToLower(g[1]), strings.TrimSpace(g[2])
+	if end := b.entryLines(i, len(b.Lines)); end > i+1 && end < i+16 {
+		lines := []string{strings.TrimSuffix(value, `\`)}
+		for k := i + 1; k < end; k++ {
+			lines = append(lines, strings.TrimSuffix(b.Line(k), ` \`))
+		}
+		value = lightmarkup.Join(lines)
+	}
 	switch name {
 	case "author", "authors", "email", "description", "keywords", "title", "lang", "copyright", "organization":
 		b.set(name, value)
@@ -245,6 +254,14 @@ func (b *builder) attribute(i int) bool {
 		b.language = lightmarkup.Language(value)
 	}
 	return true
+}
+
+// entryLines is the line behind an attribute's entry: one that ends in a backslash goes on.
+func (b *builder) entryLines(i, hi int) int {
+	for i+1 < hi && strings.HasSuffix(b.Line(i), ` \`) && !b.Blank(i+1) {
+		i++
+	}
+	return i + 1
 }
 
 func (b *builder) set(key, value string) {

@@ -133,8 +133,10 @@ func TestLinear(t *testing.T) {
 	repeat := func(s string) func(int) string { return func(n int) string { return strings.Repeat(s, n/len(s)+1) } }
 	for name, source := range map[string]func(int) string{
 		"items": repeat("- a\n"), "items on one line": repeat("- "), "headlines": repeat("* a\n"), "open blocks": repeat("#+begin_src c\n"), "open quotes": repeat("#+begin_quote\n"),
-		"nested quotes": func(n int) string { return strings.Repeat("#+begin_quote\n", n/26) + strings.Repeat("#+end_quote\n", n/26) },
-		"open drawers":  repeat(":A:\n"), "notes": repeat("[fn:1] a\n"), "environments": repeat("\\begin{a}\n"), "captions": repeat("#+caption: x\n"), "comments": repeat("# a\nb\n"),
+		"nested quotes": func(n int) string {
+			return strings.Repeat("#+begin_quote\n", n/26) + strings.Repeat("#+end_quote\n", n/26)
+		},
+		"open drawers": repeat(":A:\n"), "notes": repeat("[fn:1] a\n"), "environments": repeat("\\begin{a}\n"), "captions": repeat("#+caption: x\n"), "comments": repeat("# a\nb\n"),
 		"tables": repeat("| a | b |\n|--|\n\n"), "one table": repeat("|a|\n|-\n"), "hidden": repeat("* COMMENT a\n** b\n"),
 		"stairs": func(n int) string {
 			var b strings.Builder
@@ -145,7 +147,7 @@ func TestLinear(t *testing.T) {
 		},
 		"tags": func(n int) string { return "* " + strings.Repeat(":a", n/2) + "\n" },
 	} {
-		t.Run(name, func(t *testing.T) { lightmarkuptest.Linear(t, parser(), source) })
+		t.Run(name, func(t *testing.T) { lightmarkuptest.Linear(t, parser(), build, source) })
 	}
 }
 
@@ -159,4 +161,14 @@ func FuzzNothingIsLost(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	src := strings.Repeat(journal, 1<<20/len(journal))
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		if _, err := parsertest.Collect(b.Context(), parser(), "document", strings.NewReader(src)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

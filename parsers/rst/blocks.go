@@ -37,7 +37,7 @@ func (p place) list() place { return place{p.depth + 1, p.lists + 1} }
 func (b *builder) blocks(lo, hi, indent int, at place) []connector.Element {
 	var els []connector.Element
 	for i := b.Skip(lo, hi); i < hi; {
-		next := i + 1
+		var next int
 		if int(b.Lines[i].Indent) > indent {
 			next = b.Indented(i, hi, indent)
 			els = append(els, b.quote(i, next, at))

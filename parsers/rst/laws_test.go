@@ -121,7 +121,7 @@ func TestLinear(t *testing.T) {
 		"quotes of values": repeat(".. csv-table::\n\n   \"a\n   b,\"\n\n"), "one long title": func(n int) string { return strings.Repeat("`*|", n/3) + "\n====\n" },
 		"open quotes": func(n int) string { return ".. csv-table::\n\n" + strings.Repeat("   a,\"b\n", n/8) },
 	} {
-		t.Run(name, func(t *testing.T) { lightmarkuptest.Linear(t, parser(), source) })
+		t.Run(name, func(t *testing.T) { lightmarkuptest.Linear(t, parser(), build, source) })
 	}
 }
 
@@ -135,4 +135,14 @@ func FuzzNothingIsLost(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	src := strings.Repeat(guide, 1<<20/len(guide))
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		if _, err := parsertest.Collect(b.Context(), parser(), "document", strings.NewReader(src)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/parsertest"
+	"github.com/kbsync/kbsync/internal/lightmarkup"
 )
 
 // Parse reads src, and checks that what comes out is sound and no line of src is missing from it.
@@ -99,24 +99,19 @@ func Table(els []connector.Element) string {
 	return ""
 }
 
-// Linear checks that reading text of four times the size takes no more than about four times as long; source makes a text of about n bytes.
-// Only what is far off fails, so that a busy machine does not.
-func Linear(t *testing.T, p connector.Parser, source func(n int) string) {
+// Linear checks that reading text of four times the size is no more than about four times the work; source makes a text of about n bytes. What
+// comes out is checked too.
+func Linear(t *testing.T, p connector.Parser, build lightmarkup.Build, source func(n int) string) {
 	t.Helper()
-	const size = 1 << 16
-	took := func(n int) time.Duration {
-		src := source(n)
-		best := time.Duration(1 << 62)
-		for range 2 {
-			start := time.Now()
-			els := Parse(t, p, src)
-			best = min(best, time.Since(start))
-			_ = els
-		}
-		return best
+	const size = 1 << 14
+	work := func(n int) int {
+		s := lightmarkup.NewSource(source(n))
+		build(s)
+		return s.Work()
 	}
-	small, large := took(size), took(4*size)
-	if large > 12*small+200*time.Millisecond {
-		t.Errorf("%d bytes took %v, four times as many %v", size, small, large)
+	Parse(t, p, source(size))
+	small, large := work(size), work(4*size)
+	if large > 5*small+1000 || small > 64*size {
+		t.Errorf("of %d bytes %d is looked at, of four times as many %d", size, small, large)
 	}
 }
