@@ -28,6 +28,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/html"
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/latex"
+	"github.com/kbsync/kbsync/parsers/mail"
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/mhtml"
 	"github.com/kbsync/kbsync/parsers/notebook"
@@ -99,6 +100,8 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			archive.ZipPlugin(),
 			archive.TarPlugin(),
 			archive.GzipPlugin(),
+			mail.Plugin(),
+			mail.MailboxPlugin(),
 		),
 		add(&reg.Strategies,
 			strategies.Fixed(),

@@ -68,6 +68,9 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 			return preset(kindHTML, "", "its media type and content")
 		}
 	}
+	if kind := kindByExtension[ext]; kind == kindEML && len(head) > 0 { // what is attached may be there as it is, in bytes
+		return preset(kind, "", "extension "+ext)
+	}
 	if mt, ok := skipByExtension[ext]; ok {
 		return skip(mt, "its extension "+ext)
 	}
@@ -206,6 +209,8 @@ func contentKind(text string) string {
 		return kindXML
 	case savedPage(low):
 		return kindMHTML
+	case mail(low):
+		return kindEML
 	case text[0] == '{' || text[0] == '[':
 		first, rest, _ := strings.Cut(text, "\n")
 		rest = strings.TrimSpace(rest)
@@ -223,6 +228,30 @@ func contentKind(text string) string {
 func savedPage(low string) bool {
 	head, _, _ := strings.Cut(low, "\n\n")
 	return strings.Contains(head, "content-type: multipart/related") && (strings.Contains(head, "\nsnapshot-content-location:") || strings.HasPrefix(head, "from: <saved by ") || strings.HasPrefix(head, "from: \"saved by "))
+}
+
+// mail tells the header of a message: one of the fields that programs write, and two of those that people see.
+func mail(low string) bool {
+	head, _, _ := strings.Cut(low, "\n\n")
+	head = "\n" + head
+	seen := 0
+	for _, key := range []string{"\nfrom:", "\nto:", "\nsubject:", "\ndate:"} {
+		if strings.Contains(head, key) {
+			seen++
+		}
+	}
+	for _, key := range []string{"\nreceived:", "\nmessage-id:", "\nmime-version:", "\nreturn-path:", "\ndelivered-to:"} {
+		if strings.Contains(head, key) && seen >= 2 {
+			return fieldLike(head)
+		}
+	}
+	return strings.HasPrefix(low, "return-path:") || strings.HasPrefix(low, "received: from ")
+}
+
+// fieldLike says that the first line is a field.
+func fieldLike(head string) bool {
+	name, _, ok := strings.Cut(strings.TrimLeft(head, "\n"), ":")
+	return ok && name != "" && !strings.ContainsAny(name, " \t\n")
 }
 
 // commented says that text is no JSON but may be with its comments taken out.

@@ -25,6 +25,7 @@ var convertFirst = map[string]string{
 	"application/vnd.ms-excel":                              "the old binary format of Excel: save it as .xlsx (soffice --headless --convert-to xlsx FILE)",
 	"application/vnd.ms-powerpoint":                         "the old binary format of PowerPoint: save it as .pptx (soffice --headless --convert-to pptx FILE)",
 	"application/vnd.ms-excel.sheet.binary.macroEnabled.12": "the binary format of Excel: save it as .xlsx (soffice --headless --convert-to xlsx FILE)",
+	"application/vnd.ms-outlook":                            "a message of Outlook: save it as .eml",
 	encryptedOffice:                                         "an encrypted office document (or one of an old binary format under a new name): save it without a password",
 }
 

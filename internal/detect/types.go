@@ -37,6 +37,7 @@ const (
 	kindEPUB    = "epub"
 	kindParquet = "parquet"
 	kindMHTML   = "mhtml"
+	kindEML     = "eml"
 )
 
 // presetOf is how a kind of file is read and cut by default.
@@ -68,6 +69,7 @@ var presets = map[string]presetOf{
 	kindAsciiDoc:  {mediaType: "text/asciidoc", parser: "asciidoc", strategy: "markdown", tree: true},
 	kindOrg:       {mediaType: "text/org", parser: "org", strategy: "markdown", tree: true},
 	kindMHTML:     {mediaType: "multipart/related", parser: "mhtml", strategy: "html", tree: true, binary: true},
+	kindEML:       {mediaType: "message/rfc822", parser: "eml", strategy: "layout"},
 	kindHTML:      {mediaType: "text/html", parser: "html", strategy: "html", tree: true},
 	kindCSV:       {mediaType: "text/csv", parser: "csv", strategy: "table"},
 	kindTSV:       {mediaType: "text/tab-separated-values", parser: "csv", strategy: "table"},
@@ -96,7 +98,7 @@ var apiMediaTypes = map[apiformat.Format]string{
 // kindByExtension holds the extensions that mean one thing; others are go-enry's to tell.
 var kindByExtension = map[string]string{
 	".txt": kindText, ".text": kindText, ".log": kindText, ".textile": kindText,
-	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText, ".eml": kindText, ".ics": kindText, ".vcf": kindText,
+	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText, ".ics": kindText, ".vcf": kindText,
 	".vtt": kindCues, ".srt": kindCues, ".ass": kindSubtitles, ".ssa": kindSubtitles, ".lrc": kindSubtitles,
 	".tex": kindLaTeX, ".latex": kindLaTeX, ".ltx": kindLaTeX,
 	".proto": kindAPI, ".graphql": kindAPI, ".graphqls": kindAPI, ".gql": kindAPI,
@@ -104,6 +106,7 @@ var kindByExtension = map[string]string{
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdx": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mkdn": kindMarkdown, ".mdwn": kindMarkdown,
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
 	".rst": kindRST, ".rest": kindRST, ".adoc": kindAsciiDoc, ".asciidoc": kindAsciiDoc, ".org": kindOrg,
+	".eml": kindEML, ".emlx": kindEML,
 	".mht": kindMHTML, ".mhtml": kindMHTML,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
 	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
@@ -132,7 +135,7 @@ var kindByMediaType = map[string]string{
 	"text/x-rst": kindRST, "text/prs.fallenstein.rst": kindRST, "text/asciidoc": kindAsciiDoc, "text/x-asciidoc": kindAsciiDoc, "text/org": kindOrg, "text/x-org": kindOrg,
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
-	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "message/rfc822": kindEML, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
 }
 
