@@ -40,6 +40,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/rtf"
 	"github.com/kbsync/kbsync/parsers/text"
 	"github.com/kbsync/kbsync/parsers/xlsx"
+	"github.com/kbsync/kbsync/parsers/xmldoc"
 	"github.com/kbsync/kbsync/sinks/chroma"
 	"github.com/kbsync/kbsync/sinks/milvus"
 	"github.com/kbsync/kbsync/sinks/opensearch"
@@ -96,6 +97,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			docx.Plugin(),
 			mhtml.Plugin(),
 			rtf.Plugin(),
+			xmldoc.Plugin(),
 			pdf.Plugin(),
 			archive.ZipPlugin(),
 			archive.TarPlugin(),

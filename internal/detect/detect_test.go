@@ -40,7 +40,7 @@ func TestDetect(t *testing.T) {
 		{"note", "", "From: a\nTo: b\n\nhello", "text", "recursive", "text/plain", ""},
 		{"page", "", string(wide), "html", "html", "text/html", ""},
 		{"a.xml", "", "<?xml version='1.0'?>\n<html xmlns='x'>", "html", "html", "text/html", ""},
-		{"a.xml", "", "<?xml version='1.0'?>\n<a/>", "text", "recursive", "text/xml", ""},
+		{"a.xml", "", "<?xml version='1.0'?>\n<a/>", "xml", "layout", "text/xml", ""},
 		{"a.csv", "", "a,b", "csv", "table", "text/csv", ""},
 		{"a.ipynb", "", "{\n \"cells\": []", "notebook", "markdown", "application/x-ipynb+json", ""},
 		{"a.tab", "", "a\tb", "csv", "table", "text/tab-separated-values", ""},
@@ -149,7 +149,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for kind, p := range presets {
-		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "html" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
+		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "html" || p.parser == "xml" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
 			t.Errorf("%s: tree is %v", kind, p.tree)
 		}
 	}

@@ -63,7 +63,7 @@ var presets = map[string]presetOf{
 	kindCues:      {mediaType: "text/vtt", parser: "dialogue", strategy: "dialogue"},
 	kindLaTeX:     {mediaType: "text/x-tex", parser: "latex", strategy: "latex", tree: true},
 	kindAPI:       {mediaType: "application/vnd.oai.openapi", parser: "apidoc", strategy: "api", tree: true},
-	kindXML:       {mediaType: "text/xml", parser: "text", strategy: "recursive"},
+	kindXML:       {mediaType: "text/xml", parser: "xml", strategy: "layout", tree: true},
 	kindMarkdown:  {mediaType: "text/markdown", parser: "markdown", strategy: "markdown", tree: true},
 	kindRST:       {mediaType: "text/x-rst", parser: "rst", strategy: "markdown", tree: true},
 	kindAsciiDoc:  {mediaType: "text/asciidoc", parser: "asciidoc", strategy: "markdown", tree: true},
