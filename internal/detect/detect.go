@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -57,7 +58,13 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 		return preset(kind, "", "its first bytes")
 	}
 	if mt := sniff(head); mt != "" {
-		return skip(refine(mt, ext), "its first bytes")
+		mt = refine(mt, ext)
+		if kind := archiveByMediaType[mt]; kind != "" {
+			t := preset(kind, "", "its first bytes")
+			t.MediaType = mt
+			return t
+		}
+		return skip(mt, "its first bytes")
 	}
 	decoded := sync.OnceValues(func() (string, error) {
 		text, _, err := decode.All(bytes.NewReader(head), 0)
@@ -73,6 +80,12 @@ func Detect(docPath, mediaTypeHint string, head []byte) Type {
 	}
 	if mt, ok := skipByExtension[ext]; ok {
 		return skip(mt, "its extension "+ext)
+	}
+	if kind := archiveByExtension[ext]; kind != "" && (len(head) == 0 || decode.Binary(head)) {
+		return preset(kind, "", "extension "+ext)
+	}
+	if kind := kindByExtension[ext]; kind == kindMbox && len(head) > 0 && mailbox(string(head)) {
+		return preset(kind, "", "extension "+ext)
 	}
 	if kind := officeByExtension[ext]; kind != "" && (len(head) == 0 || decode.Binary(head)) { // its parser says what is wrong with it
 		return preset(kind, "", "its extension "+ext)
@@ -209,6 +222,8 @@ func contentKind(text string) string {
 		return kindXML
 	case savedPage(low):
 		return kindMHTML
+	case mailbox(text):
+		return kindMbox
 	case mail(low):
 		return kindEML
 	case text[0] == '{' || text[0] == '[':
@@ -247,6 +262,14 @@ func mail(low string) bool {
 	}
 	return strings.HasPrefix(low, "return-path:") || strings.HasPrefix(low, "received: from ")
 }
+
+// mailbox tells the line that begins a message in a mailbox, with a header behind it.
+func mailbox(text string) bool {
+	first, rest, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
+	return fromLine.MatchString(strings.TrimRight(first, "\r")) && fieldLike(rest)
+}
+
+var fromLine = regexp.MustCompile(`^From \S.{0,300}\d\d:\d\d.{0,60}\d{4}`)
 
 // fieldLike says that the first line is a field.
 func fieldLike(head string) bool {

@@ -15,7 +15,7 @@ func ByName(docPath, mediaTypeHint string) (parser string, known bool) {
 	if name == ext { // a dot file has no extension
 		ext = ""
 	}
-	for _, table := range []map[string]string{officeByExtension, kindByExtension} {
+	for _, table := range []map[string]string{officeByExtension, archiveByExtension, kindByExtension} {
 		if kind, ok := table[ext]; ok {
 			return presets[kind].parser, true
 		}

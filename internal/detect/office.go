@@ -13,6 +13,16 @@ var officeByExtension = map[string]string{
 	".rtf": kindRTF, ".epub": kindEPUB, ".parquet": kindParquet,
 }
 
+// archiveByExtension are the archives that some parser reads, by the extensions of their names. Content goes first.
+var archiveByExtension = map[string]string{
+	".zip": kindZip, ".tar": kindTar, ".gz": kindGzip, ".tgz": kindGzip, ".bz2": kindGzip, ".tbz2": kindGzip, ".zst": kindGzip, ".tzst": kindGzip,
+}
+
+// archiveByMediaType are those of archives and packed files, as their first bytes tell them.
+var archiveByMediaType = map[string]string{
+	zip: kindZip, "application/x-tar": kindTar, "application/gzip": kindGzip, "application/x-bzip2": kindGzip, "application/zstd": kindGzip,
+}
+
 // officeByMediaType are those of packages that name their media type in their first member.
 var officeByMediaType = map[string]string{
 	"application/epub+zip": kindEPUB, odf + "text": kindODT, odf + "text-template": kindODT, odf + "text-master": kindODT,
@@ -25,6 +35,9 @@ var convertFirst = map[string]string{
 	"application/vnd.ms-excel":                              "the old binary format of Excel: save it as .xlsx (soffice --headless --convert-to xlsx FILE)",
 	"application/vnd.ms-powerpoint":                         "the old binary format of PowerPoint: save it as .pptx (soffice --headless --convert-to pptx FILE)",
 	"application/vnd.ms-excel.sheet.binary.macroEnabled.12": "the binary format of Excel: save it as .xlsx (soffice --headless --convert-to xlsx FILE)",
+	"application/x-xz":                                      "packed by xz: unpack it, or pack it by gzip or zstd",
+	"application/x-7z-compressed":                           "an archive of 7-Zip: unpack it, or pack it as .zip",
+	"application/vnd.rar":                                   "a RAR archive: unpack it, or pack it as .zip",
 	"application/vnd.ms-outlook":                            "a message of Outlook: save it as .eml",
 	encryptedOffice:                                         "an encrypted office document (or one of an old binary format under a new name): save it without a password",
 }

@@ -38,6 +38,10 @@ const (
 	kindParquet = "parquet"
 	kindMHTML   = "mhtml"
 	kindEML     = "eml"
+	kindMbox    = "mbox"
+	kindZip     = "zip"
+	kindTar     = "tar"
+	kindGzip    = "gzip"
 )
 
 // presetOf is how a kind of file is read and cut by default.
@@ -70,6 +74,10 @@ var presets = map[string]presetOf{
 	kindOrg:       {mediaType: "text/org", parser: "org", strategy: "markdown", tree: true},
 	kindMHTML:     {mediaType: "multipart/related", parser: "mhtml", strategy: "html", tree: true, binary: true},
 	kindEML:       {mediaType: "message/rfc822", parser: "eml", strategy: "layout"},
+	kindMbox:      {mediaType: "application/mbox", parser: "mbox", strategy: "recursive"},
+	kindZip:       {mediaType: zip, parser: "zip", strategy: "recursive"},
+	kindTar:       {mediaType: "application/x-tar", parser: "tar", strategy: "recursive"},
+	kindGzip:      {mediaType: "application/gzip", parser: "gzip", strategy: "recursive"},
 	kindHTML:      {mediaType: "text/html", parser: "html", strategy: "html", tree: true},
 	kindCSV:       {mediaType: "text/csv", parser: "csv", strategy: "table"},
 	kindTSV:       {mediaType: "text/tab-separated-values", parser: "csv", strategy: "table"},
@@ -106,7 +114,7 @@ var kindByExtension = map[string]string{
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdx": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mkdn": kindMarkdown, ".mdwn": kindMarkdown,
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
 	".rst": kindRST, ".rest": kindRST, ".adoc": kindAsciiDoc, ".asciidoc": kindAsciiDoc, ".org": kindOrg,
-	".eml": kindEML, ".emlx": kindEML,
+	".eml": kindEML, ".emlx": kindEML, ".mbox": kindMbox,
 	".mht": kindMHTML, ".mhtml": kindMHTML,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
 	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
@@ -135,7 +143,8 @@ var kindByMediaType = map[string]string{
 	"text/x-rst": kindRST, "text/prs.fallenstein.rst": kindRST, "text/asciidoc": kindAsciiDoc, "text/x-asciidoc": kindAsciiDoc, "text/org": kindOrg, "text/x-org": kindOrg,
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
-	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "message/rfc822": kindEML, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "message/rfc822": kindEML, "application/mbox": kindMbox, zip: kindZip, "application/x-zip-compressed": kindZip, "application/x-tar": kindTar,
+	"application/gzip": kindGzip, "application/x-gzip": kindGzip, "application/x-bzip2": kindGzip, "application/zstd": kindGzip, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
 }
 
