@@ -15,7 +15,11 @@ func parser() *Parser { return New(lightmarkup.DefaultMaxTreeSize) }
 
 func parse(t testing.TB, src string) []connector.Element {
 	t.Helper()
-	return lightmarkuptest.Parse(t, parser(), src)
+	els := lightmarkuptest.Parse(t, parser(), src)
+	if err := parsertest.CheckElements(els); err != nil {
+		t.Error(err)
+	}
+	return els
 }
 
 const manual = `// A comment at the top.

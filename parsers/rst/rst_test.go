@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
+	"github.com/kbsync/kbsync/connector/parsertest"
 	"github.com/kbsync/kbsync/internal/lightmarkup"
 	"github.com/kbsync/kbsync/internal/lightmarkup/lightmarkuptest"
 )
@@ -12,7 +13,11 @@ func parser() *Parser { return New(lightmarkup.DefaultMaxTreeSize) }
 
 func parse(t testing.TB, src string) []connector.Element {
 	t.Helper()
-	return lightmarkuptest.Parse(t, parser(), src)
+	els := lightmarkuptest.Parse(t, parser(), src)
+	if err := parsertest.CheckElements(els); err != nil {
+		t.Error(err)
+	}
+	return els
 }
 
 func TestOutline(t *testing.T) {
