@@ -26,6 +26,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/docx"
 	"github.com/kbsync/kbsync/parsers/epub"
 	"github.com/kbsync/kbsync/parsers/html"
+	"github.com/kbsync/kbsync/parsers/ical"
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/latex"
 	"github.com/kbsync/kbsync/parsers/mail"
@@ -98,6 +99,8 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			mhtml.Plugin(),
 			rtf.Plugin(),
 			xmldoc.Plugin(),
+			ical.Plugin(),
+			ical.CardPlugin(),
 			pdf.Plugin(),
 			archive.ZipPlugin(),
 			archive.TarPlugin(),

@@ -106,6 +106,8 @@ func TestDetect(t *testing.T) {
 		{"a.doc", "", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", "", "application/msword", ""},
 		{"~$a.docx", "", "\x04user", "", "", "application/octet-stream", ""},
 		{"a.rtf", "", "{\\rtf1", "rtf", "layout", "application/rtf", ""},
+		{"a.ics", "", "BEGIN:VCALENDAR\r\n", "ical", "layout", "text/calendar", ""},
+		{"a.vcf", "", "BEGIN:VCARD\r\n", "vcard", "layout", "text/vcard", ""},
 		{"x", "", "PAR1", "parquet", "table", "application/vnd.apache.parquet", ""},
 		{"a.bin", "", strings.Repeat("\x00\x01\x02\x03", 50), "", "", "application/octet-stream", ""},
 		{"a.txt", "", "\x89PNG\r\n\x1a\n", "", "", "image/png", ""},
@@ -159,7 +161,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for kind, p := range presets {
-		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "html" || p.parser == "xml" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
+		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "html" || p.parser == "ical" || p.parser == "vcard" || p.parser == "xml" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
 			t.Errorf("%s: tree is %v", kind, p.tree)
 		}
 	}

@@ -34,6 +34,8 @@ const (
 	kindODP     = "odp"
 	kindODS     = "ods"
 	kindRTF     = "rtf"
+	kindICal    = "ical"
+	kindVCard   = "vcard"
 	kindEPUB    = "epub"
 	kindParquet = "parquet"
 	kindMHTML   = "mhtml"
@@ -93,6 +95,8 @@ var presets = map[string]presetOf{
 	kindODP:       {mediaType: odf + "presentation", parser: "odf", strategy: "layout", tree: true, binary: true},
 	kindODS:       {mediaType: odf + "spreadsheet", parser: "ods", strategy: "table", tree: true, binary: true},
 	kindRTF:       {mediaType: "application/rtf", parser: "rtf", strategy: "layout", tree: true, binary: true},
+	kindICal:      {mediaType: "text/calendar", parser: "ical", strategy: "layout", tree: true},
+	kindVCard:     {mediaType: "text/vcard", parser: "vcard", strategy: "layout", tree: true},
 	kindEPUB:      {mediaType: "application/epub+zip", parser: "epub", strategy: "layout", tree: true, binary: true},
 	kindParquet:   {mediaType: "application/vnd.apache.parquet", parser: "parquet", strategy: "table", tree: true, binary: true},
 }
@@ -106,7 +110,8 @@ var apiMediaTypes = map[apiformat.Format]string{
 // kindByExtension holds the extensions that mean one thing; others are go-enry's to tell.
 var kindByExtension = map[string]string{
 	".txt": kindText, ".text": kindText, ".log": kindText, ".textile": kindText,
-	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText, ".ics": kindText, ".vcf": kindText,
+	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText,
+	".ics": kindICal, ".ical": kindICal, ".ifb": kindICal, ".vcs": kindICal, ".vcf": kindVCard, ".vcard": kindVCard,
 	".vtt": kindCues, ".srt": kindCues, ".ass": kindSubtitles, ".ssa": kindSubtitles, ".lrc": kindSubtitles,
 	".tex": kindLaTeX, ".latex": kindLaTeX, ".ltx": kindLaTeX,
 	".proto": kindAPI, ".graphql": kindAPI, ".graphqls": kindAPI, ".gql": kindAPI,
@@ -144,7 +149,7 @@ var kindByMediaType = map[string]string{
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
 	"application/x-jsonlines": kindJSONL, "application/x-ipynb+json": kindNotebook, "multipart/related": kindMHTML, "message/rfc822": kindEML, "application/mbox": kindMbox, zip: kindZip, "application/x-zip-compressed": kindZip, "application/x-tar": kindTar,
-	"application/gzip": kindGzip, "application/x-gzip": kindGzip, "application/x-bzip2": kindGzip, "application/zstd": kindGzip, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
+	"application/gzip": kindGzip, "application/x-gzip": kindGzip, "application/x-bzip2": kindGzip, "application/zstd": kindGzip, "application/x-mimearchive": kindMHTML, "text/vtt": kindCues, "text/calendar": kindICal, "text/vcard": kindVCard, "text/x-vcard": kindVCard, "application/x-subrip": kindCues, "text/x-tex": kindLaTeX, "application/x-tex": kindLaTeX,
 	"application/x-latex": kindLaTeX, "text/xml": kindXML, "application/xml": kindXML, "image/svg+xml": kindXML,
 }
 

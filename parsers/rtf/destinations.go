@@ -211,7 +211,7 @@ func (r *reader) picture() {
 		return
 	}
 	name := "picture"
-	head := string(r.data[r.pos:min(len(r.data), r.pos+600)])
+	head := string(r.data[r.pos:min(len(r.data), r.pos+200)])
 	for _, k := range []string{"png", "jpeg", "emf"} {
 		if strings.Contains(head, "\\"+k+"blip") {
 			name += " (" + k + ")"

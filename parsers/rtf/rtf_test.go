@@ -175,7 +175,7 @@ func TestLinear(t *testing.T) {
 		return best
 	}
 	for _, unit := range []string{`\trowd\cellx1`, `\cell `, `{\footnote x}`, `{\pict 00}`, `\u20013?`, `\trowd\cellx50\pard\intbl x\cell\row `} {
-		small, large := cost(unit, 20_000), cost(unit, 80_000)
+		small, large := cost(unit, 4_000), cost(unit, 16_000)
 		if large > 16*small+20*time.Millisecond {
 			t.Errorf("%s: %v for n, %v for 4n", unit, small, large)
 		}
