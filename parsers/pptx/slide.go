@@ -311,7 +311,7 @@ func (dr *drawing) head() {
 			b.Text = "$" + b.Text + "$"
 		}
 		for line := range strings.SplitSeq(strings.TrimSpace(b.Marker+"\n"+b.Text), "\n") {
-			text = glued(text, strings.TrimSpace(line))
+			text = blocks.Glued(text, strings.TrimSpace(line))
 		}
 	}
 	if text != "" {

@@ -2,8 +2,6 @@ package pptx
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/internal/blocks"
@@ -242,19 +240,4 @@ func (p *paragraph) finish(out []blocks.Block, l *list) []blocks.Block {
 		return append(out, blocks.Block{Kind: connector.KindCode, Guess: true, Text: text})
 	}
 	return append(out, blocks.Block{Kind: connector.KindText, Text: text})
-}
-
-// glued puts two lines of one title together: with a space, but not between Chinese or Japanese characters.
-func glued(a, b string) string {
-	last, _ := utf8.DecodeLastRuneInString(a)
-	first, _ := utf8.DecodeRuneInString(b)
-	if a == "" || b == "" || dense(last) && dense(first) {
-		return a + b
-	}
-	return a + " " + b
-}
-
-// dense says that r is of a script without spaces, or a mark of one.
-func dense(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFF60
 }
