@@ -128,8 +128,8 @@ func (d *document) learn(s *segment) {
 	for i := range s.frags {
 		f := &s.frags[i]
 		d.sizes[int(f.size*2+0.5)] += len(strings.TrimSpace(f.text))
-		d.joiner.see(f.text)
 	}
+	d.joiner.see(s.text())
 }
 
 // body is the size of most text.

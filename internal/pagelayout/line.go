@@ -29,6 +29,7 @@ func lineOf(r *row) line {
 	var b strings.Builder
 	var prev *frag
 	letters, heavy, mono := 0, 0, 0
+	raised := false
 	for _, s := range r.segs {
 		for i := range s.frags {
 			f := &s.frags[i]
@@ -47,10 +48,13 @@ func lineOf(r *row) line {
 			if f.mono {
 				mono += n
 			}
-			if f.size < 0.8*r.size && f.box.Y1 < r.core.Y1-0.15*r.size && n <= 4 {
-				l.marks = append(l.marks, strings.TrimSpace(f.text))
+			above := f.size < 0.8*r.size && f.box.Y1 < r.core.Y1-0.15*r.size && n <= 4
+			if mark := strings.TrimSpace(f.text); above && raised && !spaced(prev, f) { // the next letter of a mark
+				l.marks[len(l.marks)-1] += mark
+			} else if above {
+				l.marks = append(l.marks, mark)
 			}
-			prev = f
+			prev, raised = f, above
 		}
 	}
 	l.hyphen = prev != nil && prev.hyphen

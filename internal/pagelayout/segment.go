@@ -64,10 +64,11 @@ func follows(a, b *frag) bool {
 // apart is the gap between two frags; the half of a wide mark that has no ink belongs to the mark.
 func apart(a, b *frag) float64 {
 	gap := b.box.X0 - a.box.X1
-	if r := lastRune(a.text); wideSure(r) && unicode.In(r, unicode.Po, unicode.Pe) {
+	last, first := lastRune(a.text), firstRune(b.text)
+	if wideSure(last) && unicode.In(last, unicode.Po, unicode.Pe) || wideSure(first) && unicode.Is(unicode.Pf, last) {
 		gap -= 0.5 * a.size
 	}
-	if r := firstRune(b.text); wideSure(r) && unicode.In(r, unicode.Ps) {
+	if wideSure(first) && unicode.Is(unicode.Ps, first) || wideSure(last) && unicode.Is(unicode.Pi, first) { // quotation marks are wide among Han text
 		gap -= 0.5 * b.size
 	}
 	return gap
@@ -128,6 +129,9 @@ func spaced(a, b *frag) bool {
 	if last == ' ' || first == ' ' {
 		return false
 	}
+	if first == '\u2010' && unicode.IsLetter(last) { // a hyphen in the middle of the width of a Han character
+		return false
+	}
 	gap := apart(a, b)
 	em := min(a.size, b.size)
 	switch {
@@ -139,11 +143,13 @@ func spaced(a, b *frag) bool {
 	if em < 0.85*max(a.size, b.size) { // a mark above the line
 		return gap > 0.3*max(a.size, b.size)
 	}
-	if len(a.text) == 1 || len(b.text) == 1 { // single letters, whose boxes may be close around the ink
+	if single(a.text) || single(b.text) { // letters, whose boxes may be close around the ink
 		return gap > 0.3*em || gap < -3*em
 	}
 	return gap > 0.17*em || gap < -3*em
 }
+
+func single(s string) bool { return len(s) <= utf8.UTFMax && utf8.RuneCountInString(s) == 1 }
 
 // row is what stands on one line of a region.
 type row struct {

@@ -3,10 +3,11 @@
 
     scripts/truth-documents/make.py OUT [NAME…]
 
-needs Chromium and the Noto CJK fonts (Debian: chromium fonts-noto-cjk fonts-liberation). The text is the script's own, so the truth is
+needs Chromium and the Noto CJK fonts (install.sh installs them on Debian). The text is the script's own, so the truth is
 exact: a list of elements in reading order with kind, text, first and last page; what runs over the pages is in none of them.
 """
 
+import concurrent.futures
 import html
 import json
 import os
@@ -25,12 +26,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 def chromium(*args):
     name = next((n for n in ("chromium", "chromium-browser", "google-chrome") if shutil.which(n)), None)
     if name is None:
-        sys.exit("chromium is not installed: apt-get install --no-install-recommends chromium fonts-noto-cjk fonts-liberation")
-    with tempfile.TemporaryDirectory() as profile:
+        raise SystemExit("chromium is not installed: run scripts/truth-documents/install.sh")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # the browser may still write to it
         cmd = [name, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--virtual-time-budget=60000", f"--user-data-dir={profile}", *args]
         run = subprocess.run(cmd, capture_output=True, text=True, timeout=300, check=False)
         if run.returncode != 0:
-            sys.exit(f"chromium failed: {run.stderr[-2000:]}")
+            raise SystemExit(f"chromium failed: {run.stderr[-2000:]}")
         return run.stdout
 
 
@@ -45,7 +46,7 @@ def make(doc, out):
     found = re.search(r'<script[^>]*id="truth"[^>]*>(.*?)</script>', dom, re.S)
     if not found:
         error = re.search(r'data-error="([^"]*)"', dom)
-        sys.exit(f"{doc['name']}: the page set no truth: {error.group(1) if error else 'no error either'}")
+        raise SystemExit(f"{doc['name']}: the page set no truth: {error.group(1) if error else 'no error either'}")
     truth = json.loads(html.unescape(found.group(1)) if "&quot;" in found.group(1) else found.group(1))
     pdf = out / (doc["name"] + ".pdf")
     chromium("--no-pdf-header-footer", f"--print-to-pdf={pdf}", page.as_uri())
@@ -59,9 +60,10 @@ def main():
         sys.exit(__doc__)
     out = pathlib.Path(sys.argv[1]).resolve()
     os.makedirs(out, exist_ok=True)
-    for doc in all_documents():
-        if len(sys.argv) == 2 or doc["name"] in sys.argv[2:]:
-            make(doc, out)
+    wanted = [doc for doc in all_documents() if len(sys.argv) == 2 or doc["name"] in sys.argv[2:]]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for _ in pool.map(lambda doc: make(doc, out), wanted):
+            pass
 
 
 if __name__ == "__main__":
