@@ -37,6 +37,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/org"
 	"github.com/kbsync/kbsync/parsers/parquet"
 	"github.com/kbsync/kbsync/parsers/pdf"
+	"github.com/kbsync/kbsync/parsers/pptx"
 	"github.com/kbsync/kbsync/parsers/rst"
 	"github.com/kbsync/kbsync/parsers/rtf"
 	"github.com/kbsync/kbsync/parsers/text"
@@ -96,6 +97,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			parquet.Plugin(),
 			epub.Plugin(),
 			docx.Plugin(),
+			pptx.Plugin(),
 			mhtml.Plugin(),
 			rtf.Plugin(),
 			xmldoc.Plugin(),
