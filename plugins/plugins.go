@@ -33,6 +33,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/mhtml"
 	"github.com/kbsync/kbsync/parsers/notebook"
+	"github.com/kbsync/kbsync/parsers/odf"
 	"github.com/kbsync/kbsync/parsers/ods"
 	"github.com/kbsync/kbsync/parsers/org"
 	"github.com/kbsync/kbsync/parsers/parquet"
@@ -93,6 +94,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			dialogue.Plugin(),
 			apidoc.Plugin(),
 			xlsx.Plugin(),
+			odf.Plugin(),
 			ods.Plugin(),
 			parquet.Plugin(),
 			epub.Plugin(),

@@ -99,6 +99,8 @@ func TestDetect(t *testing.T) {
 		{"a.docx", "", packageOf("[Content_Types].xml", "xl/workbook.xml"), "xlsx", "table", ooxml + "spreadsheetml.sheet", ""},
 		{"a.bin", "", packageOf("_rels/.rels", "ppt/presentation.xml"), "pptx", "layout", ooxml + "presentationml.presentation", ""},
 		{"a.zip", "", packageOf("mimetype=application/epub+zip"), "epub", "layout", "application/epub+zip", ""},
+		{"a.fodt", "", "<?xml version=\"1.0\"?><office:document", "odf", "layout", odf + "text", ""},
+		{"a.odp", "", packageOf("mimetype=application/vnd.oasis.opendocument.presentation"), "odf", "layout", odf + "presentation", ""},
 		{"a.odt", "", packageOf("mimetype=application/vnd.oasis.opendocument.spreadsheet"), "ods", "table", odf + "spreadsheet", ""},
 		{"a.zip", "", packageOf("a.txt"), "zip", "recursive", "application/zip", ""},
 		{"a.xlsb", "", packageOf("[Content_Types].xml", "xl/workbook.bin"), "", "", "application/vnd.ms-excel.sheet.binary.macroEnabled.12", ""},

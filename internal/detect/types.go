@@ -120,7 +120,7 @@ var kindByExtension = map[string]string{
 	".rmd": kindMarkdown, ".qmd": kindMarkdown, ".mdc": kindMarkdown,
 	".rst": kindRST, ".rest": kindRST, ".adoc": kindAsciiDoc, ".asciidoc": kindAsciiDoc, ".org": kindOrg,
 	".eml": kindEML, ".emlx": kindEML, ".mbox": kindMbox,
-	".mht": kindMHTML, ".mhtml": kindMHTML,
+	".mht": kindMHTML, ".mhtml": kindMHTML, ".fodt": kindODT, ".fodp": kindODP,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".xht": kindHTML, ".shtml": kindHTML,
 	".csv": kindCSV, ".tsv": kindTSV, ".tab": kindTSV, ".psv": kindCSV,
 	".json": kindJSON, ".geojson": kindJSON, ".ipynb": kindNotebook, ".har": kindJSON, ".webmanifest": kindJSON,
