@@ -41,7 +41,7 @@ func (r *running) stripEdge(s *sheet, top bool, bands map[band]int, gone map[*se
 		}
 	}
 	n := 0 // rows from the edge that repeat
-	for n < len(rows) && (r.repeats(s, &rows[n]) || n == 0 && r.likeOthers(s, &rows[n], bands)) {
+	for n < len(rows) && (r.repeats(s, &rows[n]) || n == 0 && (r.likeOthers(s, &rows[n], bands) || r.numberedTitle(s, &rows[n]))) {
 		n++
 	}
 	for n > 0 && !rows[n-1].isolated { // what repeats goes on into the text: rather a table's header
@@ -126,4 +126,24 @@ func (r *running) bands(sheets []*sheet) map[band]int {
 // likeOthers tells whether an outermost row stands where most pages have one that repeats: the running title of a short chapter.
 func (r *running) likeOthers(s *sheet, e *edgeRow, bands map[band]int) bool {
 	return r.pages >= 5 && e.isolated && e.size <= 1.1*r.body && float64(bands[bandOf(e)]) >= 0.5*float64(r.pages) && e.y < 0.12*s.height
+}
+
+// numberedTitle tells the outermost row of a page that has a number at its outer end beside other text, smaller than the text of the page
+// and apart from it: the running title of a document of which no further page has it.
+func (r *running) numberedTitle(s *sheet, e *edgeRow) bool {
+	if !e.isolated || e.size > 0.95*r.body || e.y > 0.16*s.height || e.box.Y1-e.box.Y0 > 2*e.size {
+		return false
+	}
+	texts := make([]string, len(e.segs))
+	for i, g := range e.segs {
+		texts[i] = g.text()
+	}
+	text := strings.Join(texts, " ")
+	words := strings.Fields(text)
+	if len(words) < 2 || len(words) > 16 || captionText.MatchString(text) {
+		return false
+	}
+	number := func(w string) bool { return len(w) <= 4 && strings.Trim(w, "0123456789") == "" }
+	first, last := number(words[0]), number(words[len(words)-1])
+	return first != last && (e.top || last) // a number first, at the foot, is that of a note
 }

@@ -62,3 +62,30 @@ dropped (page furniture) Confidential
 dropped (page furniture) 2
 text (2) `+strings.TrimSpace(prose)+"\n")
 }
+
+// TestRunningTitleOfOnePage: a page that was taken out of a paper has a running title that no other page repeats; a note, a caption and
+// a heading with numbers are none.
+func TestRunningTitleOfOnePage(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		x, y, size float64
+		want       bool
+	}{
+		{"at the head", "The Title of the Paper 9", 200, 90, 9, true},
+		{"at the head of a left page", "8 A. Writer et al.", 50, 90, 9, true},
+		{"at the foot", "The Title of the Paper 9", 200, 760, 9, true},
+		{"a note", "9 See the title of the paper", 50, 760, 8, false},
+		{"a caption", "Table 9", 200, 90, 9, false},
+		{"a heading", "9 Conclusions", 50, 90, 12, false},
+	} {
+		p := &press{size: 10}
+		p.page()
+		p.set(50, 130, 480, 0, 700, strings.Repeat(prose, 6))
+		p.size = c.size
+		p.put(c.x, c.y, c.text)
+		got := show(p.elements(t))
+		if strings.Contains(got, "dropped (page furniture) "+c.text) != c.want {
+			t.Errorf("%s:\n%s", c.name, got)
+		}
+	}
+}

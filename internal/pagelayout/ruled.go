@@ -148,19 +148,41 @@ func newLattice(f []stroke) *lattice {
 		return nil
 	}
 	l.below, l.beside = flags(rows+1, cols), flags(rows, cols+1)
-	for _, s := range f {
-		if s.across {
-			mark(l.below[nearest(l.ys, s.at)], l.xs, s.lo, s.hi)
-			continue
+	for r, spans := range l.drawn(f, true) {
+		for _, v := range spans {
+			mark(l.below[r], l.xs, v.lo, v.hi)
 		}
-		c := nearest(l.xs, s.at)
+	}
+	for c, spans := range l.drawn(f, false) {
 		column := make([]bool, rows)
-		mark(column, l.ys, s.lo, s.hi)
+		for _, v := range spans {
+			mark(column, l.ys, v.lo, v.hi)
+		}
 		for r, v := range column {
-			l.beside[r][c] = l.beside[r][c] || v
+			l.beside[r][c] = v
 		}
 	}
 	return l
+}
+
+// drawn are the ranges that lines cover at each position, across or along the page; lines are often drawn in pieces.
+func (l *lattice) drawn(f []stroke, across bool) map[int][]interval {
+	at := l.xs
+	if across {
+		at = l.ys
+	}
+	out := map[int][]interval{}
+	for _, s := range f {
+		if s.across == across {
+			k := nearest(at, s.at)
+			out[k] = append(out[k], interval{s.lo, s.hi})
+		}
+	}
+	for k, all := range out {
+		sort.Slice(all, func(i, j int) bool { return all[i].lo < all[j].lo || all[i].lo == all[j].lo && all[i].hi < all[j].hi })
+		out[k] = merge(all, touch)
+	}
+	return out
 }
 
 func flags(rows, cols int) [][]bool {

@@ -36,6 +36,28 @@ func want(t *testing.T, p *press, lines string) {
 	}
 }
 
+// TestLinesInPieces: the lines of a table are drawn row by row, two pieces to a cell.
+func TestLinesInPieces(t *testing.T) {
+	p := &press{size: 9}
+	p.page()
+	pg := &p.pages[0]
+	xs, ys := []float64{100, 200, 300, 400}, []float64{100, 126, 152, 178}
+	for _, y := range ys {
+		pg.Rules = append(pg.Rules, Rule{xs[0], y, xs[3], y})
+	}
+	for i := range 3 {
+		for _, x := range xs {
+			mid := ys[i] + 12.9
+			pg.Rules = append(pg.Rules, Rule{x, ys[i] + 0.2, x, mid}, Rule{x, mid, x, mid + 12.9})
+		}
+		y := ys[i] + 8
+		p.cells([]float64{105, 205, 305}, y, fmt.Sprint("a", i), fmt.Sprint("b", i), fmt.Sprint("c", i))
+	}
+	if got := show(p.elements(t)); !strings.Contains(got, "| a0 | b0 | c0 |") || !strings.Contains(got, "| a2 | b2 | c2 |") {
+		t.Error(got)
+	}
+}
+
 // TestRuledTables: drawn tables become cells; what is merged stands once; a header that is repeated on the next page is dropped there.
 func TestRuledTables(t *testing.T) {
 	p := &press{size: 10}
