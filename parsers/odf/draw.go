@@ -16,7 +16,6 @@ type drawing struct {
 	blocks []blocks.Block
 	alt    string
 	object string // what it shows that has no text
-	shown  bool   // one of its forms was read
 }
 
 // drawn reads a drawing: the text in it, its table, chart or equation, or what stands in for its picture.
@@ -77,10 +76,6 @@ func (r *reader) grouped(dr *drawing) ([]blocks.Block, error) {
 		out = append(out, s.blocks...)
 	}
 	return append(out, dr.blocks...), err
-}
-
-func (dr *drawing) describe(_ *xmlscan.Scanner, name string) bool {
-	return name == "title" || name == "desc"
 }
 
 // read reads the description of a drawing.

@@ -1,6 +1,7 @@
 package odf
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -122,26 +123,34 @@ func (r *reader) inline(p *paragraph) error {
 
 // text adds text as the format has it: white space is one space, and none at the start or behind another.
 func (p *paragraph) text(r *reader, text []byte) {
-	for _, c := range text {
-		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+	for len(text) > 0 {
+		n := bytes.IndexAny(text, " \t\n\r")
+		if n == 0 {
 			if !p.space {
 				p.put(' ')
 			}
 			p.space = true
+			text = bytes.TrimLeft(text, " \t\n\r")
 			continue
+		}
+		if n < 0 {
+			n = len(text)
 		}
 		p.space = false
 		if p.mute == 0 {
-			if !p.prose && len(strings.TrimSpace(string(p.buf))) == 0 {
+			if !p.prose && blank(p.buf) {
 				p.page = r.page
 			}
 			p.prose = true
 			p.print = p.print || p.mono == 0
 			r.light = r.light || p.heavy == 0
 		}
-		p.put(c)
+		p.put(text[:n]...)
+		text = text[n:]
 	}
 }
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 func (p *paragraph) put(c ...byte) {
 	if p.mute > 0 {

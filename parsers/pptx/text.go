@@ -1,6 +1,7 @@
 package pptx
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -122,7 +123,16 @@ func (r *reader) text(p *paragraph) error {
 			return err
 		}
 		if k == xmlscan.Text {
-			p.buf = append(p.buf, strings.NewReplacer("_x000B_", "\n", "\v", "\n").Replace(string(r.s.Text()))...)
+			start := len(p.buf)
+			p.buf = append(p.buf, r.s.Text()...)
+			if added := p.buf[start:]; bytes.Contains(added, []byte("_x000B_")) {
+				p.buf = append(p.buf[:start], bytes.ReplaceAll(added, []byte("_x000B_"), []byte("\n"))...)
+			}
+			for i := start; i < len(p.buf); i++ {
+				if p.buf[i] == '\v' {
+					p.buf[i] = '\n'
+				}
+			}
 		}
 	}
 	return nil
