@@ -52,6 +52,7 @@ func (d *document) read(index int, drawings bool) (pagelayout.Page, bool) {
 	t := textReader{d: d, view: view, out: &out}
 	t.read(page)
 	if drawings {
+		d.annotations(page, view, &out)
 		o := objectReader{d: d, out: &out}
 		o.read(page, view)
 	}
