@@ -33,9 +33,9 @@ func interruptible(module []byte) (out []byte, err error) {
 	out = make([]byte, 0, len(module)+len(module)/8)
 	out = append(out, module[:8]...)
 	for w.at < len(w.b) {
-		id, size := w.b[w.at], 0
+		id := w.b[w.at]
 		w.at++
-		size = w.uint()
+		size := w.uint()
 		start := w.at
 		body := w.b[start : start+size]
 		if id == sectionCode {

@@ -3,11 +3,14 @@ package pdf
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/kbsync/kbsync/connector"
 	"github.com/kbsync/kbsync/connector/parsertest"
+	"github.com/kbsync/kbsync/internal/shareddata"
 )
 
 // opener opens parsers of one engine.
@@ -133,5 +136,22 @@ func TestErrors(t *testing.T) {
 	small := opener(t, func(c *Config) { c.MaxTreeSize = 100 })
 	if _, err := parsertest.Collect(context.Background(), small(), "a.pdf", strings.NewReader(string(whole))); err == nil || !strings.Contains(err.Error(), "max_tree_size") {
 		t.Error(err)
+	}
+}
+
+// TestEncrypted: a real encrypted file is read with its password, and says what it needs without.
+func TestEncrypted(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(shareddata.Dir(t), "fixtures", "unstructured", "pdf", "password.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for password, want := range map[connector.Secret]string{"": "the file is encrypted: give its password", "wrong": "the password does not open it", "password": ""} {
+		els, err := parsertest.Collect(context.Background(), opener(t, func(c *Config) { c.Password = password })(), "a.pdf", strings.NewReader(string(data)))
+		switch {
+		case want == "" && (err != nil || len(els) == 0):
+			t.Errorf("with the password: %d elements, %v", len(els), err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || connector.ClassOf(err) != connector.ClassInvalid):
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }

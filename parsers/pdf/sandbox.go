@@ -101,7 +101,7 @@ func (s *sandbox) call(name string, args ...uint64) uint64 {
 		s.calls[name] = f
 	}
 	copy(s.stack[:], args)
-	if err := f.CallWithStack(context.Background(), s.stack[:]); err != nil {
+	if err := f.CallWithStack(s.ctx, s.stack[:]); err != nil {
 		s.crashed(name, err)
 		return 0
 	}
@@ -253,8 +253,6 @@ func wide(b []byte) string {
 	}
 	return string(utf16.Decode(u))
 }
-
-func f32(bits uint64) float64 { return float64(math.Float32frombits(uint32(bits))) }
 
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
