@@ -52,7 +52,6 @@ func containerRigs(t *testing.T, test func(t *testing.T, r *rig)) {
 		t.Run(fmt.Sprintf("unordered=%v", unordered), func(t *testing.T) {
 			t.Parallel()
 			r := faultyRig(t, fmt.Sprintf("unordered: %v", unordered))
-			r.yaml += "\nrules: [{ match: { path: \"**/*.zip\" }, parser: { zip: {} } }]\n"
 			test(t, r)
 		})
 	}
@@ -264,6 +263,30 @@ func TestForgottenMemberComesBack(t *testing.T) {
 	})
 }
 
+// An archive without an extension is known by its content, and is followed when it changes, or becomes something else.
+func TestArchiveWithoutAName(t *testing.T) {
+	containerRigs(t, func(t *testing.T, r *rig) {
+		r.write("bundle", zipped(t, members{"a.md": "# A\n\nApples.\n"}))
+		r.settle()
+		r.sync()
+		r.holds("at first", "bundle/a.md")
+		r.still("at first", 2)
+		r.write("bundle", zipped(t, members{"a.md": "# A\n\nPears.\n", "b.md": "# B\n\nPlums.\n"}))
+		r.settle()
+		r.sync()
+		r.holds("edited", "bundle/a.md", "bundle/b.md")
+		r.write("bundle", "Now it is a text.\n")
+		r.settle()
+		r.sync()
+		r.holds("a text", "bundle")
+		r.write("bundle", zipped(t, members{"a.md": "# A\n\nApples.\n"}))
+		r.settle()
+		r.sync()
+		r.holds("an archive again", "bundle/a.md")
+		r.exact()
+	})
+}
+
 // Whatever is done to archives, and to files beside them, the sink holds what a fresh sync gives.
 func TestRandomArchives(t *testing.T) {
 	containerRigs(t, func(t *testing.T, r *rig) {
@@ -306,7 +329,6 @@ func TestArchiveKilledAnywhere(t *testing.T) {
 	}
 	t.Parallel()
 	r := newRig(t, "", "sink: { sqlite: { path: kb.db } }\n")
-	r.yaml += "rules: [{ match: { path: \"**/*.zip\" }, parser: { zip: {} } }]\n"
 	version := func(n int) {
 		files := members{}
 		for i := range 6 {

@@ -243,6 +243,8 @@ func malicious(tb testing.TB) map[string][]byte {
 		"deep.json":           nested("[", "", "]", 500_000),
 		"deep-objects.json":   nested(`{"a":`, "1", "}", 300_000),
 		"long-string.json":    []byte(`{"a":"` + strings.Repeat("x", 20<<20) + `"}`),
+		"heading.md":          []byte("# " + strings.Repeat("x ", 5<<20) + "\n\nbody\n"),
+		"title.html":          []byte("<title>" + strings.Repeat("x ", 5<<20) + "</title><h1>" + strings.Repeat("字", 2<<20) + "</h1><p>body"),
 		"quotes.md":           many("> ", 200_000),
 		"brackets.md":         many("[", 100_000),
 		"stars.md":            many("*a_ ", 100_000),

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,7 +57,7 @@ func newPiece(ch *connector.Chunk, tokens connector.Counter) piece {
 	sum := sha256.Sum256([]byte(text))
 	c := piece{
 		Content: ch.Text, Context: ch.Context, Spans: ch.Spans, CtxSpans: ch.ContextSpans, Hash: sum[:],
-		Chars: utf8.RuneCountInString(ch.Text), Headings: ch.Headings, Page: ch.Page, Language: ch.Language,
+		Chars: utf8.RuneCountInString(ch.Text), Headings: clippedAll(ch.Headings), Page: ch.Page, Language: ch.Language,
 		StoreOnly: ch.StoreOnly, Late: ch.Late, Metadata: ch.Metadata, Vector: ch.Vector,
 	}
 	if ch.Tokens > 0 && ch.TokenUnit == tokens.Name() {
@@ -94,7 +95,9 @@ type base struct {
 func newBase(file *config.File, source string, doc *connector.Document, f *facts, rt *route, title string, props map[string]any, modified time.Time) *base {
 	b := &base{pipeline: file.Name, source: source, path: doc.Path, docID: connector.DocID(file.Name, source, doc.Path).String()}
 	m := map[string]any{}
-	maps.Copy(m, props)
+	for k, v := range props {
+		m[k] = clipped(v)
+	}
 	maps.Copy(m, doc.Metadata)
 	for _, key := range file.FrontMatter {
 		if v, ok := f.Front[key]; ok {
@@ -112,7 +115,7 @@ func newBase(file *config.File, source string, doc *connector.Document, f *facts
 			title = strings.TrimSpace(t)
 		}
 	}
-	title = strings.ReplaceAll(title, "\x00", "")
+	title = clip(strings.ReplaceAll(title, "\x00", ""))
 	if title == "" {
 		title = strings.TrimSuffix(path.Base(doc.Path), path.Ext(doc.Path))
 	}
@@ -123,6 +126,52 @@ func newBase(file *config.File, source string, doc *connector.Document, f *facts
 	flag(m, "degraded", f.Degraded != "")
 	b.metadata = m
 	return b
+}
+
+// What a document says about itself, and the headings above a chunk, go into the metadata of each chunk, so that they have bounds: bytes of a
+// text, and items of a list. The whole of a heading stands in the content.
+const (
+	maxSaid      = 1000
+	maxSaidItems = 100
+)
+
+// clip is s with at most maxSaid bytes.
+func clip(s string) string {
+	if len(s) <= maxSaid {
+		return s
+	}
+	n := maxSaid - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// clippedAll are headings within the bound; those that are take no copy.
+func clippedAll(list []string) []string {
+	if !slices.ContainsFunc(list, func(s string) bool { return len(s) > maxSaid }) {
+		return list
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = clip(s)
+	}
+	return out
+}
+
+// clipped is a property within the bounds.
+func clipped(v any) any {
+	switch v := v.(type) {
+	case string:
+		return clip(v)
+	case []any:
+		out := make([]any, min(len(v), maxSaidItems))
+		for i := range out {
+			out[i] = clipped(v[i])
+		}
+		return out
+	}
+	return v
 }
 
 // withoutNUL removes NUL from strings, at any depth: parsers remove it from texts, but front matter and tags can spell it, and some databases
