@@ -21,6 +21,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/archive"
 	"github.com/kbsync/kbsync/parsers/asciidoc"
 	"github.com/kbsync/kbsync/parsers/code"
+	"github.com/kbsync/kbsync/parsers/convert"
 	"github.com/kbsync/kbsync/parsers/delimited"
 	"github.com/kbsync/kbsync/parsers/dialogue"
 	"github.com/kbsync/kbsync/parsers/docx"
@@ -109,6 +110,12 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			archive.ZipPlugin(),
 			archive.TarPlugin(),
 			archive.GzipPlugin(),
+			convert.Command(),
+			convert.Tika(),
+			convert.Docling(),
+			convert.Unstructured(),
+			convert.Mineru(),
+			convert.Kreuzberg(),
 			mail.Plugin(),
 			mail.MailboxPlugin(),
 		),

@@ -97,7 +97,14 @@ func (c *cutter) stage(ctx context.Context, j job) (*staged, error) {
 			if err == nil {
 				j.src.read(nil)
 			}
-			return s, err
+			again, verdict := c.converted(ctx, s, err, tries)
+			if !again {
+				return s, verdict
+			}
+			if perr := c.p.pauseAfter(ctx, tries, err); perr != nil {
+				return s, &stageError{"parse", perr}
+			}
+			continue
 		}
 		if !passing(fault) || tries >= c.p.file.Sync.Retries || ctx.Err() != nil {
 			if ctx.Err() == nil && j.src.read(fault) {
@@ -110,6 +117,33 @@ func (c *cutter) stage(ctx context.Context, j job) (*staged, error) {
 			return s, &stageError{stageOf(err, "read"), perr}
 		}
 	}
+}
+
+// converted judges how a parser that a rule names ended: it may be a service. A passing fault is waited out; what would end every document
+// alike ends the run: refused credentials, an address where nothing is, a service that failed at several documents one after another.
+func (c *cutter) converted(ctx context.Context, s *staged, err error, tries int) (again bool, verdict error) {
+	if s.route == nil || s.route.parser == nil || stageOf(err, "parse") != "parse" {
+		return false, err
+	}
+	named := s.route.parser
+	if err == nil {
+		named.lost.Store(0)
+		return false, nil
+	}
+	switch class := connector.ClassOf(err); {
+	case ctx.Err() != nil:
+	case class == connector.ClassCredentials:
+		return false, &stageError{"parse", &runError{err: &UnreachableError{fmt.Errorf("parser %s: %w", named.kind, err)}}}
+	case class == connector.ClassNotFound:
+		return false, &stageError{"parse", &runError{err: &UsageError{fmt.Errorf("parser %s: %w", named.kind, err)}}}
+	case !passing(err):
+	case tries < c.p.file.Sync.Retries:
+		c.p.log.Warn("trying again", "what", "parse", "parser", named.kind, "path", s.job.doc.Path, "error", err)
+		return true, nil
+	case named.lost.Add(1) >= lostDocuments:
+		return false, &stageError{"parse", &runError{err: &UnreachableError{fmt.Errorf("parser %s failed at %d documents one after another: %w", named.kind, lostDocuments, err)}}}
+	}
+	return false, err
 }
 
 // sourceError is a fault of the whole source that shows at one of its documents.

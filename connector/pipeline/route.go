@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"gopkg.in/yaml.v3"
 
@@ -64,6 +65,8 @@ type ruleParser struct {
 	kind   string
 	parser connector.Parser
 	digest string // of its settings
+
+	lost atomic.Int32 // documents at which it failed by passing faults since the last one that it read
 }
 
 // router chooses parser and strategy by rules; every strategy is opened once.
@@ -187,7 +190,7 @@ func (p *Pipeline) openRuleParser(ctx context.Context, rule *config.Rule) (*rule
 	if err != nil {
 		return nil, &UsageError{fmt.Errorf("%s: parser %s: %w", rule.Parser.Pos, rule.Parser.Kind, err)}
 	}
-	return &ruleParser{rule.Parser.Kind, parser, digest(rule.Parser.Kind, rule.Parser.Config)}, nil
+	return &ruleParser{kind: rule.Parser.Kind, parser: parser, digest: digest(rule.Parser.Kind, rule.Parser.Config, parser.Info())}, nil
 }
 
 func epochOf(hex string) int64 {
