@@ -207,6 +207,10 @@ func (w *Writer) plain(b Block) {
 		el := w.element(b, b.Text)
 		el.Title = oneLine(b.Text)
 		w.send(el)
+	case connector.KindRecord: // the fields of one thing: they are found together
+		el := w.element(b, b.Text)
+		el.Atom = true
+		w.send(el)
 	default:
 		w.send(w.element(b, marked(b)))
 	}
