@@ -31,6 +31,7 @@ import (
 	"github.com/kbsync/kbsync/parsers/jsondoc"
 	"github.com/kbsync/kbsync/parsers/latex"
 	"github.com/kbsync/kbsync/parsers/mail"
+	"github.com/kbsync/kbsync/parsers/man"
 	"github.com/kbsync/kbsync/parsers/markdown"
 	"github.com/kbsync/kbsync/parsers/mhtml"
 	"github.com/kbsync/kbsync/parsers/notebook"
@@ -103,6 +104,7 @@ func Registry(weights []byte) (*connector.Registry, error) {
 			pptx.Plugin(),
 			mhtml.Plugin(),
 			rtf.Plugin(),
+			man.Plugin(),
 			xmldoc.Plugin(),
 			ical.Plugin(),
 			ical.CardPlugin(),

@@ -148,8 +148,35 @@ func adjust(kind, text string) string {
 		if contentKind(text) == kindHTML {
 			return kindHTML
 		}
+	case kindMan: // notes.1 may be anything
+		if !roff(text) {
+			return kindText
+		}
 	}
 	return kind
+}
+
+// roff tells a manual page by its first line that says anything.
+func roff(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		switch {
+		case strings.Trim(line, ".' \t") == "":
+			continue
+		case strings.HasPrefix(line, `.\"`), strings.HasPrefix(line, `'\"`), strings.HasPrefix(line, `.\#`):
+			return true
+		}
+		if len(line) < 3 || line[0] != '.' && line[0] != '\'' {
+			return false
+		}
+		request, _, _ := strings.Cut(strings.TrimLeft(line[1:], " \t"), " ")
+		switch request {
+		case "TH", "Dd", "Dt", "so", "if", "ie", "de", "ds", "nr", "mso", "ig", "SH", "Sh", "do", "hy", "lf", "tr", "ad", "nh":
+			return true
+		}
+		return false
+	}
+	return false
 }
 
 // byLanguage asks go-enry, which knows programming, markup and data languages by file name, extension, first line

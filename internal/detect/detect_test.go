@@ -107,6 +107,9 @@ func TestDetect(t *testing.T) {
 		{"a.docx", "", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", "", "application/x-encrypted-office", ""},
 		{"a.doc", "", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", "", "application/msword", ""},
 		{"~$a.docx", "", "\x04user", "", "", "application/octet-stream", ""},
+		{"ls.1", "", ".\\\" by hand\n.TH LS 1\n", "man", "layout", "text/troff", ""},
+		{"cat.8", "", ".Dd May 1, 2024\n.Dt CAT 8\n", "man", "layout", "text/troff", ""},
+		{"app.log.1", "", "2024-05-01 started\n", "text", "recursive", "text/plain", ""},
 		{"a.rtf", "", "{\\rtf1", "rtf", "layout", "application/rtf", ""},
 		{"a.ics", "", "BEGIN:VCALENDAR\r\n", "ical", "layout", "text/calendar", ""},
 		{"a.vcf", "", "BEGIN:VCARD\r\n", "vcard", "layout", "text/vcard", ""},
@@ -163,7 +166,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for kind, p := range presets {
-		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "html" || p.parser == "ical" || p.parser == "vcard" || p.parser == "xml" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
+		if tree := p.binary || p.parser == "markdown" || p.parser == "rst" || p.parser == "asciidoc" || p.parser == "org" || p.parser == "man" || p.parser == "html" || p.parser == "ical" || p.parser == "vcard" || p.parser == "xml" || p.parser == "json" || p.parser == "code" || p.parser == "latex" || p.parser == "apidoc"; p.tree != tree {
 			t.Errorf("%s: tree is %v", kind, p.tree)
 		}
 	}

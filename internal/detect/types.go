@@ -34,6 +34,7 @@ const (
 	kindODP     = "odp"
 	kindODS     = "ods"
 	kindRTF     = "rtf"
+	kindMan     = "man"
 	kindICal    = "ical"
 	kindVCard   = "vcard"
 	kindEPUB    = "epub"
@@ -94,6 +95,7 @@ var presets = map[string]presetOf{
 	kindODT:       {mediaType: odf + "text", parser: "odf", strategy: "layout", tree: true, binary: true},
 	kindODP:       {mediaType: odf + "presentation", parser: "odf", strategy: "layout", tree: true, binary: true},
 	kindODS:       {mediaType: odf + "spreadsheet", parser: "ods", strategy: "table", tree: true, binary: true},
+	kindMan:       {mediaType: "text/troff", parser: "man", strategy: "layout", tree: true},
 	kindRTF:       {mediaType: "application/rtf", parser: "rtf", strategy: "layout", tree: true, binary: true},
 	kindICal:      {mediaType: "text/calendar", parser: "ical", strategy: "layout", tree: true},
 	kindVCard:     {mediaType: "text/vcard", parser: "vcard", strategy: "layout", tree: true},
@@ -109,6 +111,8 @@ var apiMediaTypes = map[apiformat.Format]string{
 
 // kindByExtension holds the extensions that mean one thing; others are go-enry's to tell.
 var kindByExtension = map[string]string{
+	".1": kindMan, ".2": kindMan, ".3": kindMan, ".4": kindMan, ".5": kindMan, ".6": kindMan, ".7": kindMan, ".8": kindMan, ".9": kindMan, ".1p": kindMan, ".3p": kindMan, ".3x": kindMan,
+	".man": kindMan, ".mdoc": kindMan, ".troff": kindMan, ".roff": kindMan,
 	".txt": kindText, ".text": kindText, ".log": kindText, ".textile": kindText,
 	".wiki": kindText, ".mediawiki": kindText, ".nfo": kindText, ".diff": kindText, ".patch": kindText,
 	".ics": kindICal, ".ical": kindICal, ".ifb": kindICal, ".vcs": kindICal, ".vcf": kindVCard, ".vcard": kindVCard,
@@ -131,7 +135,7 @@ var kindByExtension = map[string]string{
 var kindByLanguage = map[string]string{
 	"reStructuredText": kindRST, "AsciiDoc": kindAsciiDoc, "Org": kindOrg, "Markdown": kindMarkdown, "RMarkdown": kindMarkdown, "MDX": kindMarkdown, "HTML": kindHTML, "CSV": kindCSV, "TSV": kindTSV,
 	"JSON": kindJSON, "JSONLD": kindJSON, "Jupyter Notebook": kindNotebook, "TeX": kindLaTeX, "BibTeX": kindText, "XML": kindXML, "SVG": kindXML,
-	"XML Property List": kindXML, "WebVTT": kindCues, "SubRip Text": kindCues, "Text": kindText, "Diff": kindText, "Roff": kindText, "Roff Manpage": kindText,
+	"XML Property List": kindXML, "WebVTT": kindCues, "SubRip Text": kindCues, "Text": kindText, "Diff": kindText, "Roff": kindMan, "Roff Manpage": kindMan,
 	"GraphQL": kindAPI, "Protocol Buffer": kindAPI, "OpenAPI Specification v2": kindAPI, "OpenAPI Specification v3": kindAPI,
 }
 
@@ -145,6 +149,7 @@ var codeLike = map[string]bool{
 
 // kindByMediaType is for documents whose names say nothing.
 var kindByMediaType = map[string]string{
+	"text/troff": kindMan, "application/x-troff-man": kindMan,
 	"text/x-rst": kindRST, "text/prs.fallenstein.rst": kindRST, "text/asciidoc": kindAsciiDoc, "text/x-asciidoc": kindAsciiDoc, "text/org": kindOrg, "text/x-org": kindOrg,
 	"text/markdown": kindMarkdown, "text/x-markdown": kindMarkdown, "text/html": kindHTML, "application/xhtml+xml": kindHTML, "text/csv": kindCSV,
 	"text/tab-separated-values": kindTSV, "application/json": kindJSON, "application/ld+json": kindJSON, "application/jsonl": kindJSONL, "application/x-ndjson": kindJSONL,
