@@ -42,7 +42,11 @@ func (p *page) control(name, rest string, conds int) bool {
 	case "if", "ie":
 		p.condition(name, rest, conds)
 	case "el":
-		p.branch(rest, !p.taken, conds)
+		taken := true
+		if n := len(p.taken); n > 0 {
+			taken, p.taken = p.taken[n-1], p.taken[:n-1]
+		}
+		p.branch(rest, !taken, conds)
 	case "so", "mso", "soquiet":
 		p.drop(connector.DropEmbedded, "the file "+strings.TrimSpace(rest))
 	case "TS":
@@ -101,7 +105,7 @@ func (p *page) condition(name, rest string, conds int) {
 	}
 	holds := cond == "n" || strings.HasPrefix(cond, `\n(.g`) || strings.HasPrefix(cond, `\n[.g]`)
 	if name == "ie" {
-		p.taken = holds == so
+		p.taken = append(p.taken, holds == so)
 	}
 	p.branch(body, holds == so, conds)
 }

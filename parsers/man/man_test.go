@@ -194,6 +194,14 @@ text "The cat utility exits 0 on success, and >0 if an error occurs."
 	}
 }
 
+// The .el of an inner .ie is not that of the outer one.
+func TestConditionsNest(t *testing.T) {
+	got := outline(t, ".TH A 1\n.ie n \\{\\\n.ie t inner wrong\n.el inner right\n.\\}\n.el outer wrong\nThe end.\n")
+	if want := "heading \"A(1)\"\ndropped (markup without text) \"inner wrong\"\ndropped (markup without text) \"outer wrong\"\ntext \"inner right The end.\"\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestEscapes(t *testing.T) {
 	p := newPage("")
 	for in, want := range map[string]string{

@@ -37,7 +37,7 @@ type page struct {
 	tag    bool     // the next line is the tag of an item
 	lit    int      // how many parts are open whose lines stay as they are
 	part   int      // number of the list, so that neighbours stay apart
-	taken  bool     // the last .ie was so
+	taken  []bool   // whether each .ie whose .el is still to come was so
 	offset int      // how deep the text is indented
 }
 
