@@ -273,6 +273,7 @@ func malicious(tb testing.TB) map[string][]byte {
 		"grid.rst":            many("+-+\n| |\n", 50_000),
 		"blocks.adoc":         many("====\n", 100_000),
 		"fonts.1":             many(".B \\fB\\fI\\f[X] x\n", 100_000),
+		"strings.1":           stringsPage(),
 		"fold.ics":            []byte("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:x" + strings.Repeat("\r\n x", 500_000) + "\r\nEND:VEVENT\r\n"),
 		"deep.ics":            many("BEGIN:VEVENT\r\n", 200_000),
 		"cues.vtt":            []byte("WEBVTT\n\n" + strings.Repeat("00:00.000 --> 00:00.000\n<b><i>x\n\n", 100_000)),
@@ -456,6 +457,17 @@ func deepStars(n int) []byte {
 	for i := range n {
 		fmt.Fprintf(&b, "%s head\n", strings.Repeat("*", i+1))
 	}
+	return b.Bytes()
+}
+
+// stringsPage defines strings by ten of the one before.
+func stringsPage() []byte {
+	var b bytes.Buffer
+	b.WriteString(".TH A 1\n.ds a xxxxxxxxxx\n")
+	for c := 'b'; c < 'p'; c++ {
+		fmt.Fprintf(&b, ".ds %c %s\n", c, strings.Repeat(fmt.Sprintf("\\*%c", c-1), 10))
+	}
+	b.WriteString("\\*o\n")
 	return b.Bytes()
 }
 

@@ -102,11 +102,11 @@ func (p *page) text(s string) (out string, joined bool) {
 				b = utf8.AppendRune(b, rune(n))
 			}
 			i = end
-		case 'o', 'b':
+		case 'o', 'b', 'Z':
 			arg, end := quoted(s, i+1)
 			b = append(b, arg...)
 			i = end
-		case 'h', 'v', 'w', 'l', 'L', 'D', 'H', 'S', 'x', 'X', 'A', 'B', 'R', 'Z', 'C':
+		case 'h', 'v', 'w', 'l', 'L', 'D', 'H', 'S', 'x', 'X', 'A', 'B', 'R', 'C':
 			arg, end := quoted(s, i+1)
 			if c == 'C' {
 				b = append(b, glyph(arg)...)
@@ -125,6 +125,9 @@ func (p *page) text(s string) (out string, joined bool) {
 // value is that of a string: the page's own, or one of man's.
 func (p *page) value(name string) string {
 	if v, ok := p.strings[name]; ok {
+		if p.spent += len(v); p.spent > maxSpent {
+			return `\*[` + name + "]"
+		}
 		return v
 	}
 	switch name {
@@ -132,6 +135,10 @@ func (p *page) value(name string) string {
 		return glyph(name)
 	case "Aq":
 		return "'"
+	case "q":
+		return `"`
+	case "Lt", "Gt", "Le", "Ge", "Ne", "Pm", "If":
+		return map[string]string{"Lt": "<", "Gt": ">", "Le": "≤", "Ge": "≥", "Ne": "≠", "Pm": "±", "If": "∞"}[name]
 	}
 	return ""
 }
@@ -141,10 +148,10 @@ func argument(s string, i int) (name string, end int) {
 	switch {
 	case i >= len(s):
 		return "", len(s)
-	case s[i] == '(' && i+2 < len(s):
-		return s[i+1 : i+3], i + 2
 	case s[i] == '(':
-		return s[i+1:], len(s)
+		_, n := utf8.DecodeRuneInString(s[i+1:])
+		_, m := utf8.DecodeRuneInString(s[i+1+n:])
+		return s[i+1 : i+1+n+m], i + n + m
 	case s[i] == '[':
 		if n := strings.IndexByte(s[i:], ']'); n > 0 {
 			return s[i+1 : i+n], i + n
@@ -166,6 +173,10 @@ func signed(s string, i int) int {
 // size is the place of the last character of a size: \s2, \s-1, \s10 where it begins with 1 to 3, \s(12, \s[12].
 func size(s string, i int) int {
 	i = signed(s, i)
+	if i < len(s) && s[i] == '\'' {
+		_, end := quoted(s, i)
+		return end
+	}
 	if i < len(s) && (s[i] == '(' || s[i] == '[') {
 		_, end := argument(s, i)
 		return end
@@ -181,8 +192,10 @@ func quoted(s string, i int) (arg string, end int) {
 	if i >= len(s) {
 		return "", len(s)
 	}
-	if n := strings.IndexByte(s[i+1:], s[i]); n >= 0 {
-		return s[i+1 : i+1+n], i + 1 + n
+	_, size := utf8.DecodeRuneInString(s[i:])
+	mark, rest := s[i:i+size], s[i+size:]
+	if n := strings.Index(rest, mark); n >= 0 {
+		return rest[:n], i + size + n + size - 1
 	}
-	return s[i+1:], len(s)
+	return rest, len(s)
 }

@@ -1,8 +1,9 @@
 package man
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/kbsync/kbsync/connector"
 )
 
 // manBlock obeys the macros of man(7) that make blocks. false: it is none of them.
@@ -10,25 +11,41 @@ func (p *page) manBlock(name string, args []string) bool {
 	switch name {
 	case "TH":
 		p.title(args)
-	case "SH", "SS":
-		level := map[string]int{"SH": 2, "SS": 3}[name]
+	case "SH", "SS", "Sh": // .Sh is a subheading of old pages
+		level := 3
+		if name == "SH" {
+			level = 2
+		}
 		if len(args) == 0 { // the next line is the heading
 			for p.next < len(p.lines) && strings.TrimSpace(p.lines[p.next]) == "" {
 				p.next++
 			}
 			if p.next < len(p.lines) {
-				line, _ := comment(p.lines[p.next])
+				line, said := comment(p.lines[p.next])
 				p.next++
 				if macroName, rest, ok := macro(line); ok {
 					line = p.spoken(macroName, arguments(rest))
+				} else {
+					line, _ = p.text(line)
 				}
-				args = []string{line}
+				p.drop(connector.DropComment, said)
+				p.heading(level, line)
+				return true
 			}
 		}
-		p.heading(level, strings.Join(args, " "))
+		p.heading(level, p.joined(args, " "))
 	case "PP", "LP", "P":
+		if p.lit > 0 {
+			p.code("")
+		}
 		p.flush()
-	case "TP", "TQ":
+	case "TQ":
+		if !p.item {
+			p.begin("-")
+		}
+		p.br()
+		p.tag = true
+	case "TP":
 		p.begin("-")
 		p.tag = true
 	case "HP":
@@ -50,6 +67,11 @@ func (p *page) manBlock(name string, args []string) bool {
 		p.add(p.joined(args, " "), false)
 	case "YS":
 		p.flush()
+	case "UE", "ME":
+		if text := p.joined(args, ""); text != "" {
+			p.glue = true
+			p.add(text, false)
+		}
 	default:
 		return false
 	}
@@ -61,9 +83,9 @@ func (p *page) title(args []string) {
 	if len(args) == 0 {
 		return
 	}
-	text := args[0]
+	text := p.joined(args[:1], "")
 	if len(args) > 1 && args[1] != "" {
-		text = fmt.Sprintf("%s(%s)", args[0], args[1])
+		text += "(" + p.joined(args[1:2], "") + ")"
 	}
 	p.heading(1, text)
 }
@@ -98,11 +120,17 @@ func (p *page) inline(name string, args []string) {
 	if len(args) == 0 && fonts[name] { // the next line is set so
 		return
 	}
-	text := p.spoken(name, args)
-	p.add(text, false)
+	if !known[name] && !(p.mdoc && callable(name)) {
+		p.drop(connector.DropMarkup, "."+name)
+	}
+	p.add(p.spoken(name, args), false)
 }
 
-var fonts = words("B I SM SB R CW")
+// fonts are the macros of man that set what they are given in some font, or the next line. known are all that make text of it.
+var (
+	fonts = words("B I SM SB R CW")
+	known = words("B I SM SB R CW BI BR IB IR RB RI OP UR MT MR SY")
+)
 
 // spoken is the text of a macro in a line.
 func (p *page) spoken(name string, args []string) string {
@@ -118,8 +146,6 @@ func (p *page) spoken(name string, args []string) string {
 		return "[" + p.joined(args, " ") + "]"
 	case "UR", "MT":
 		return p.joined(args, " ")
-	case "UE", "ME":
-		return p.joined(args, "")
 	case "MR":
 		if len(args) > 1 {
 			return p.joined([]string{args[0], "(", args[1], ")"}, "") + p.joined(args[2:], "")

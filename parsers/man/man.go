@@ -52,7 +52,7 @@ func Plugin() connector.ParserPlugin {
 }
 
 // Info names the parser.
-func (p *Parser) Info() connector.ParserInfo { return connector.ParserInfo{Name: "man", Version: 1} }
+func (p *Parser) Info() connector.ParserInfo { return connector.ParserInfo{Name: "man", Version: 2} }
 
 // Parse yields the blocks of the page.
 func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) iter.Seq2[connector.Element, error] {

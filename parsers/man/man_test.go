@@ -3,6 +3,7 @@ package man
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -265,6 +266,65 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := Plugin().Open(context.Background(), &Config{}, connector.Env{}); err == nil {
 		t.Error("no limit is taken")
+	}
+}
+
+// What goes wrong easily, a few lines each.
+func TestSmall(t *testing.T) {
+	for _, c := range []struct{ name, input, want string }{
+		{"conditions within conditions", ".ie n \\{\\\n.ie t a\n.el b\n.\\}\n.el c\n", "dropped (markup without text) \"a\"\ndropped (markup without text) \"c\"\ntext \"b\"\n"},
+		{"old pages made of pod", ".IX Title \"A 1\"\n.Vb 2\n\\&  code  x\n\\&  more\n.Ve\ntext\n",
+			"dropped (markup without text) \".IX Title \\\"A 1\\\"\"\ncode \"code  x\\n  more\"\ntext \"text\"\n"},
+		{"an unknown macro", ".bashrc is a file\n", "dropped (markup without text) \".bashrc\"\ntext \"is a file\"\n"},
+		{"more names of one option", ".TP\n\\-a\n.TQ\n\\-\\-all\nshow\n", "list \"- -a\\n  --all\\n  show\"\n"},
+		{"a link", "see\n.UR http://x\nlink\n.UE .\n", "text \"see http://x link.\"\n"},
+		{"comment in a table", ".TS\nl l.\na\tb\n.\\\" said\n.TE\n", "dropped (markup comment) \"said\"\ntable \"| a | b |\"\n"},
+		{"a cell that nothing closes", ".TS\nl l.\na\tT{\nb\n.TE\n", "table \"| a | b |\"\n"},
+		{"a comment behind a heading", ".SH\nName \\\" said\nx\n", "dropped (markup comment) \"said\"\nheading \"Name\"\ntext \"x\"\n"},
+		{"characters of several bytes", "\\h中x中y \\(中文 \\o中文中\n", "text \"y 中文 文\"\n"},
+		{"an equation", ".EQ\na over b\n.EN\n", "math \"$$a over b$$\"\n"},
+		{"a function", ".Dd x\n.Sh SYNOPSIS\n.Ft int\n.Fo f\n.Fa \"int a\"\n.Fa \"int b\"\n.Fc\n", "heading \"SYNOPSIS\"\ntext \"int f(int a, int b)\"\n"},
+		{"a long tag", ".Dd x\n.Bl -tag\n.It Fl Fl a Xo\n.Oo\n.Ar b\n.Oc\n.Xc\ntext\n.El\n", "list \"- --a [b]\\n  text\"\n"},
+	} {
+		if got := outline(t, c.input); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// cost is how many bytes a page makes the parser allocate.
+func cost(tb testing.TB, input string) uint64 {
+	tb.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := parsertest.Collect(context.Background(), fresh(tb), "a.1", strings.NewReader(input)); err != nil {
+		tb.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Four times the input allocates about four times the bytes: counted, since time bends on a busy machine.
+func TestLinear(t *testing.T) {
+	for _, head := range []string{"", ".Dd x\n"} {
+		for _, unit := range []string{"x\\c\n", ".TP\n", "\\*(lq", ".ie n \\{\\\n", ".if t \\{\n", ".TS\nl.\na\n", ".Bl -tag\n.It x\n", ".as x yyyy\n\\*x\n", ".el x\n", ".Fo f\n.Fa x\n", ".Oo\n"} {
+			small, large := cost(t, head+strings.Repeat(unit, 4000)), cost(t, head+strings.Repeat(unit, 16000))
+			if large > 8*small+1<<20 {
+				t.Errorf("%q: %d bytes for n, %d for 4n", unit, small, large)
+			}
+		}
+	}
+}
+
+// Strings that hold strings that hold strings do not fill the memory.
+func TestStringsWithinStrings(t *testing.T) {
+	page := ".ds a " + strings.Repeat("x", 90) + "\n"
+	for c := 'b'; c <= 'f'; c++ {
+		page += fmt.Sprintf(".ds %c %s\n", c, strings.Repeat(fmt.Sprintf("\\*%c", c-1), 60))
+	}
+	page += strings.Repeat("\\*a", 100_000)
+	if got := cost(t, page); got > 64<<20 {
+		t.Errorf("%d bytes are allocated for a page of %d", got, len(page))
 	}
 }
 

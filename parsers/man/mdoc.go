@@ -2,6 +2,7 @@ package man
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kbsync/kbsync/connector"
@@ -18,7 +19,7 @@ var calls = map[string]call{
 	"Op": {open: "[", end: "]"}, "Oo": {open: "["}, "Oc": {end: "]"}, "Dq": {open: "“", end: "”"}, "Do": {open: "“"}, "Dc": {end: "”"}, "Sq": {open: "‘", end: "’"}, "So": {open: "‘"}, "Sc": {end: "’"},
 	"Ql": {open: "‘", end: "’"}, "Qq": {open: `"`, end: `"`}, "Qo": {open: `"`}, "Qc": {end: `"`}, "Pq": {open: "(", end: ")"}, "Po": {open: "("}, "Pc": {end: ")"}, "Bq": {open: "[", end: "]"}, "Bo": {open: "["},
 	"Bc": {end: "]"}, "Aq": {open: "<", end: ">"}, "Ao": {open: "<"}, "Ac": {end: ">"}, "Brq": {open: "{", end: "}"}, "Bro": {open: "{"}, "Brc": {end: "}"}, "Eo": {}, "Ec": {}, "En": {}, "In": {open: "<", end: ">"},
-	"Ux": {none: "UNIX"}, "Bx": {none: "BSD"}, "At": {none: "AT&T UNIX"}, "Nx": {none: "NetBSD"}, "Fx": {none: "FreeBSD"}, "Ox": {none: "OpenBSD"}, "Dx": {none: "DragonFly"}, "Bsx": {none: "BSD/OS"}, "Ns": {}, "Ap": {}, "Pf": {}, "Fo": {end: "("}, "Fc": {open: ")"},
+	"Ux": {none: "UNIX"}, "Bx": {none: "BSD"}, "At": {none: "AT&T UNIX"}, "Nx": {none: "NetBSD"}, "Fx": {none: "FreeBSD"}, "Ox": {none: "OpenBSD"}, "Dx": {none: "DragonFly"}, "Bsx": {none: "BSD/OS"}, "Ns": {}, "Ap": {}, "Pf": {}, "Fo": {}, "Fc": {open: ")"}, "Xo": {}, "Xc": {},
 }
 
 const (
@@ -69,13 +70,12 @@ func (p *page) calls(args []string) string {
 		tight = tight || c.open != ""
 		switch name {
 		case "Ns", "Ap", "Pf":
+			if name == "Pf" && len(own) > 0 {
+				put(p.joined(own[:1], ""))
+				own, n = own[1:], max(n-1, 0)
+			}
 			if tight = true; name == "Ap" {
 				b.WriteByte('\'')
-			}
-			if name == "Pf" && len(own) > 0 {
-				text, _ := p.text(own[0])
-				b.WriteString(text)
-				own, n = own[1:], max(n-1, 0)
 			}
 		case "Oc", "Dc", "Sc", "Qc", "Pc", "Bc", "Ac", "Brc":
 			tight = true
@@ -87,15 +87,13 @@ func (p *page) calls(args []string) string {
 				own, n = own[n:], 0
 			} else if n == 0 && c.none != "" {
 				put(c.none)
+				tight = name == "Fl" && i < len(args) // as in .Fl Fl long
 			}
 		}
 		for k, word := range own {
 			text, _ := p.text(word)
-			if k < n {
+			if k < n && word != "|" {
 				text = c.each + text
-			} else if c.end != "" && k == n && c.open != "" {
-				b.WriteString(c.end)
-				c.end = ""
 			}
 			put(text)
 		}
@@ -126,6 +124,12 @@ func (p *page) special(name string, args []string) string {
 		return "— " + p.joined(args, " ")
 	case name == "Xr" && len(args) > 1:
 		return p.joined([]string{args[0], "(", args[1], ")"}, "")
+	case name == "Fo" && len(args) > 0:
+		return p.joined(args, " ") + "("
+	case name == "In" && len(args) > 0 && p.proto:
+		return "#include "
+	case name == "An" && len(args) > 0 && strings.HasSuffix(args[0], "split"):
+		return " "
 	case name == "Fn" && len(args) > 0:
 		return p.joined(args[:1], "") + "(" + p.joined(args[1:], ", ") + ")"
 	case name == "Bx" && len(args) > 0:
@@ -153,6 +157,7 @@ func (p *page) mdocBlock(name string, args []string) bool {
 		p.title(args)
 	case "Sh", "Ss":
 		p.heading(map[string]int{"Sh": 2, "Ss": 3}[name], p.calls(args))
+		p.proto = name == "Sh" && len(args) > 0 && args[0] == "SYNOPSIS"
 	case "Pp", "Lp":
 		p.paragraph()
 	case "Bl":
@@ -172,14 +177,25 @@ func (p *page) mdocBlock(name string, args []string) bool {
 	case "D1", "Dl":
 		p.flush()
 		p.w.Add(blocks.Block{Kind: connector.KindCode, Text: p.calls(args)})
-	case "Nm":
-		if len(args) > 0 && p.name == "" {
-			p.name, _ = p.text(args[0])
+	case "Nm", "In", "Ft", "Vt", "Fd", "Fn", "Fo", "Fa", "Fc":
+		p.function(name, args)
+	case "Xo":
+		p.add(p.calls(args), false)
+	case "Xc":
+		p.xo = false
+		p.add(p.calls(args), false)
+		if p.tag {
+			p.tag = false
+			p.br()
 		}
-		p.add(p.calls(append([]string{name}, args...)), false)
-	case "Rs":
-		p.flush()
-	case "Re":
+	case "Ta":
+		if n := len(p.lists); n > 0 && len(p.lists[n-1].rows) > 0 {
+			rows := p.lists[n-1].rows
+			rows[len(rows)-1] = append(rows[len(rows)-1], p.calls(args))
+			break
+		}
+		p.add(p.calls(args), false)
+	case "Rs", "Re":
 		p.flush()
 	default:
 		if strings.HasPrefix(name, "%") {
@@ -189,6 +205,34 @@ func (p *page) mdocBlock(name string, args []string) bool {
 		return false
 	}
 	return true
+}
+
+// function takes what names a program, a function or its parameters. In the part that shows how to call it, each is a line.
+func (p *page) function(name string, args []string) {
+	if name == "Nm" && len(args) > 0 && !p.named {
+		p.name, p.named = p.joined(args[:1], ""), true
+	}
+	breaks := p.proto && p.params == 0 && !p.item && (name != "Fn" && name != "Fo" || !p.typed)
+	if p.typed = name == "Ft"; breaks {
+		p.br()
+	}
+	switch text := p.calls(append([]string{name}, args...)); {
+	case name == "Fa" && p.params > 0:
+		if p.params > 1 {
+			p.glue = true
+			p.add(",", false)
+		}
+		p.params++
+		p.add(text, false)
+	case name == "Fo":
+		p.params = 1
+		p.add(text, true)
+	default:
+		if name == "Fc" {
+			p.params = 0
+		}
+		p.add(text, false)
+	}
 }
 
 func (p *page) openList(args []string) {
@@ -234,8 +278,10 @@ func (p *page) listItem(args []string) {
 		p.add(p.calls(args), false)
 	default:
 		p.begin("-")
-		if text := p.calls(args); text != "" {
-			p.words = append(p.words, text, "\n")
+		p.tag, p.xo = true, slices.Contains(args, "Xo")
+		p.add(p.calls(args), false)
+		if !p.xo && len(args) == 0 {
+			p.tag = false
 		}
 	}
 }

@@ -15,6 +15,10 @@ func composed(s string) string { return norm.NFC.String(s) }
 const (
 	maxDepth = 16  // of lists and indented parts
 	maxConds = 100 // of conditions on one line
+
+	maxStrings = 1000    // that a page defines
+	maxString  = 100     // bytes of each
+	maxSpent   = 1 << 20 // bytes that all uses of them may give
 )
 
 // noSpace stands among the words of a paragraph where nothing stands between two lines. No text holds it.
@@ -26,6 +30,7 @@ type page struct {
 	next    int
 	w       *blocks.Writer
 	strings map[string]string // the page's own, as text
+	spent   int               // bytes that their uses gave
 	mdoc    bool
 	name    string // of the page, for .Nm without one
 
@@ -38,6 +43,11 @@ type page struct {
 	lit    int      // how many parts are open whose lines stay as they are
 	part   int      // number of the list, so that neighbours stay apart
 	taken  []bool   // whether each .ie whose .el is still to come was so
+	xo     bool     // the tag goes on to .Xc
+	params int      // one more than the parameters of the function so far; 0 outside of .Fo
+	typed  bool     // the line before was the type of a function
+	named  bool     // .Nm said what the page is about
+	proto  bool     // this is the part that shows how to call it
 	offset int      // how deep the text is indented
 }
 
@@ -198,7 +208,7 @@ func (p *page) line(line string, conds int) {
 		}
 	case p.control(name, rest, conds):
 	case p.mdoc && p.mdocBlock(name, arguments(rest)):
-	case p.manBlock(name, arguments(rest)):
+	case !p.mdoc && p.manBlock(name, arguments(rest)):
 	default:
 		p.inline(name, arguments(rest))
 	}
@@ -216,7 +226,7 @@ func (p *page) plain(line string) {
 		}
 	case strings.HasPrefix(line, " ") && !p.tag && !p.item: // breaks the line
 		p.br()
-		p.add(text, joined)
+		fallthrough
 	default:
 		p.add(text, joined)
 	}
@@ -232,15 +242,21 @@ func (p *page) add(text string, joined bool) {
 		p.code(text)
 		return
 	}
-	if p.glue && len(p.words) > 0 {
+	if (p.glue || p.mdoc && closes(text)) && len(p.words) > 0 {
 		p.words = append(p.words, noSpace)
 	}
 	p.words = append(p.words, text)
-	p.glue = joined
-	if p.tag && !joined {
+	p.glue = joined || p.mdoc && strings.Contains(opening, text[len(text)-1:])
+	if p.tag && !joined && !p.xo {
 		p.tag = false
 		p.words = append(p.words, "\n")
 	}
+}
+
+// closes says that text begins with a mark that stands close to what is before it.
+func closes(text string) bool {
+	first, _, _ := strings.Cut(text, " ")
+	return strings.Trim(first, closing+"”’>}") == "" && first != "..."
 }
 
 // br ends the line.
@@ -249,6 +265,15 @@ func (p *page) br() {
 		p.words = append(p.words, "\n")
 	}
 	p.glue = false
+}
+
+// gap is a blank line.
+func (p *page) gap() {
+	if p.lit > 0 {
+		p.code("")
+		return
+	}
+	p.paragraph()
 }
 
 // paragraph ends a paragraph; what follows belongs to the item still.
@@ -278,7 +303,7 @@ func (p *page) flush() {
 		last = w
 	}
 	text := strings.TrimSpace(b.String())
-	p.words, p.glue, p.tag = nil, false, false
+	p.words, p.glue, p.tag, p.xo = nil, false, false, false
 	block := blocks.Block{Kind: connector.KindText, Text: text}
 	if p.item {
 		block.Kind, block.Marker, block.Level, block.List = connector.KindItem, p.marker, p.depth(), p.part
@@ -310,7 +335,6 @@ func (p *page) heading(level int, text string) {
 	p.flush()
 	p.lit, p.offset = 0, 0
 	p.part++
-	text, _ = p.text(text)
 	p.w.Add(blocks.Block{Kind: connector.KindHeading, Level: level, Text: text})
 }
 
