@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -193,7 +192,7 @@ func (u *unpacker) remembered(ctx context.Context, ch connector.Change, h *held)
 		return nil, false, nil
 	}
 	items = []listed{{Change: ch, held: h, was: true, unpacked: true}}
-	d := newHeldDigest()
+	d := heldDigest{}
 	for row, err := range u.target.Below(ctx, u.src.name, ch.Document.Path) {
 		if err != nil {
 			return nil, false, err
@@ -234,7 +233,7 @@ func (u *unpacker) unpack(ctx context.Context, ch connector.Change, before *held
 		return []listed{own}, nil
 	}
 	sortListed(n.docs)
-	d := newHeldDigest()
+	d := heldDigest{}
 	for i := range n.docs {
 		it := &n.docs[i]
 		if it.Kind == connector.ChangeUpsert {
@@ -330,7 +329,7 @@ func (u *unpacker) member(ctx context.Context, n *nest, child connector.Document
 	case holdsNothing:
 	}
 	if nested {
-		inner := &content{of: u.contents, fetch: func(ctx context.Context, w io.Writer) error { return copyAll(ctx, w, &child) }}
+		inner := &content{of: u.contents, fetch: func(ctx context.Context, w io.Writer) error { return u.fetch(ctx, &child, w) }}
 		own = u.open(ctx, n, &child, inner, depth+1)
 		own.held = nil // the outermost remembers all
 	}
@@ -358,26 +357,13 @@ func (u *unpacker) document(of *connector.Document, m *connector.Member, c *cont
 	return d
 }
 
-// fetch copies the content of a document of the source; what the reader knows of it is put in place of what the listing said.
+// fetch copies the content of a document, of the source or a member; what the reader knows of it is put in place of what the listing said.
 func (u *unpacker) fetch(ctx context.Context, doc *connector.Document, w io.Writer) error {
 	rc, in, err := u.p.content(ctx, doc)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(w, contextReader{ctx, in})
-	if cerr := rc.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// copyAll copies the content of a member.
-func copyAll(ctx context.Context, w io.Writer, doc *connector.Document) error {
-	rc, err := doc.Open(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, contextReader{ctx, rc})
 	if cerr := rc.Close(); err == nil {
 		err = cerr
 	}
@@ -424,13 +410,11 @@ func properMember(path string) bool {
 }
 
 // heldDigest sums up members in tree order.
-type heldDigest struct{ parts [][2]string }
+type heldDigest [][2]string
 
-func newHeldDigest() *heldDigest { return &heldDigest{} }
+func (d *heldDigest) add(path, version string) { *d = append(*d, [2]string{path, version}) }
 
-func (d *heldDigest) add(path, version string) { d.parts = append(d.parts, [2]string{path, version}) }
-
-func (d *heldDigest) sum() string { return digest(d.parts)[:2*sha256.Size/4] }
+func (d *heldDigest) sum() string { return digest(*d)[:16] }
 
 // What a document may be, by its name.
 type holding int

@@ -67,8 +67,14 @@ func Read(r io.Reader, limits Limits) (*Package, error) {
 	if int64(len(data)) > limits.Input {
 		return nil, connector.Errorf(connector.ClassInvalid, "the file is larger than %d bytes: raise the limit, or divide it", limits.Input)
 	}
+	if len(data) == 0 {
+		return nil, ErrEmpty
+	}
 	return Open(data, limits)
 }
+
+// ErrEmpty is the error of [Read] for a file without a byte, which some formats take for a document without content.
+var ErrEmpty = connector.Errorf(connector.ClassInvalid, "the file is empty")
 
 // Open opens the zip file that data is.
 func Open(data []byte, limits Limits) (*Package, error) {

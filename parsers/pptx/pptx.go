@@ -76,12 +76,11 @@ func (p *Parser) Parse(ctx context.Context, _ *connector.Document, r io.Reader) 
 }
 
 func (p *Parser) parse(ctx context.Context, r io.Reader, yield func(connector.Element, error) bool) error {
-	in := &counted{r: r}
-	pkg, err := ooxml.Open(in, zipdoc.Limits{Input: p.cfg.MaxTreeSize, Total: p.cfg.MaxUnpacked}, "ppt/presentation.xml", "presentation of PowerPoint")
+	pkg, err := ooxml.Open(r, zipdoc.Limits{Input: p.cfg.MaxTreeSize, Total: p.cfg.MaxUnpacked}, "ppt/presentation.xml", "presentation of PowerPoint")
+	if errors.Is(err, zipdoc.ErrEmpty) {
+		return nil
+	}
 	if err != nil {
-		if in.n == 0 && connector.ClassOf(err) == connector.ClassInvalid {
-			return nil // an empty file is an empty document
-		}
 		return err
 	}
 	d, err := open(pkg, p.cfg)
@@ -89,17 +88,4 @@ func (p *Parser) parse(ctx context.Context, r io.Reader, yield func(connector.El
 		return err
 	}
 	return d.write(blocks.NewWriter(ctx, yield, pkg.Properties()))
-}
-
-// counted knows how much was read.
-type counted struct {
-	r io.Reader
-	n int64
-}
-
-// Read reads.
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += int64(n)
-	return n, err
 }
