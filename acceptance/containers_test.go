@@ -1,11 +1,10 @@
 package acceptance
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,26 +21,11 @@ type members map[string]string
 // zipped packs files in the order of their names.
 func zipped(tb testing.TB, files members) string {
 	tb.Helper()
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
+	var list [][2]string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, [2]string{name, files[name]})
 	}
-	slices.Sort(names)
-	var buf bytes.Buffer
-	w := zip.NewWriter(&buf)
-	for _, name := range names {
-		f, err := w.Create(name)
-		if err == nil {
-			_, err = f.Write([]byte(files[name]))
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return buf.String()
+	return zipOf(tb, list)
 }
 
 // containerRigs runs a test on a source whose listing is in tree order, and on one that promises no order.

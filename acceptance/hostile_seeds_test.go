@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
 	"fmt"
@@ -169,8 +168,8 @@ func handmadeSeeds(tb testing.TB) map[string][]byte {
 		"text.rtf":    []byte(`{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\stylesheet{\s1 heading 1;}}\pard\s1 Head\par\pard Words \b bold\b0  and \'e9 \u20320?\u22909?\par\trowd\cellx100\cellx200 a\cell b\cell\row}`),
 		"files.zip":   []byte(zipOf(tb, [][2]string{{"a.md", "# A\n\nApples.\n"}, {"dir/b.txt", "Pears.\n"}})),
 		"files.tar":   tarball,
-		"files.tgz":   packedUp(tb, tarball),
-		"words.gz":    packedUp(tb, []byte(strings.Repeat("Words in a packed text.\n", 50))),
+		"files.tgz":   gzipped(tb, tarball),
+		"words.gz":    gzipped(tb, []byte(strings.Repeat("Words in a packed text.\n", 50))),
 		"text.rst":    []byte("Title\n=====\n\nWords::\n\n  code\n\n===  ===\na    b\n===  ===\n1    2\n===  ===\n\n* one\n\n  * two\n"),
 		"text.adoc":   []byte("= Title\nAnna\n\n== Part\n\n* one\n** two\n\n|===\n|a |b\n\n|1 |2\n|===\n\n----\ncode\n----\n"),
 		"text.org":    []byte("#+TITLE: T\n* Head :tag:\n:PROPERTIES:\n:X: 1\n:END:\n- one\n  - two\n| a | b |\n|---+---|\n| 1 | 2 |\n#+BEGIN_SRC go\nx\n#+END_SRC\n"),
@@ -223,8 +222,8 @@ func malicious(tb testing.TB) map[string][]byte {
 		"lots.zip":            []byte(zipOf(tb, lots)),
 		"slip.zip":            []byte(zipOf(tb, [][2]string{{"../../up.md", "# Up\n\nWords.\n"}, {"/etc/abs.md", "# Abs\n\nWords.\n"}, {`..\win.md`, "# Win\n\nWords.\n"}, {"a//b/./c.md", "# C\n\nWords.\n"}, {"dup.md", "one"}, {"dup.md", "two"}, {"nul\x00.md", "x"}})),
 		"overlap.zip":         overlapping(tb),
-		"bomb.gz":             packedUp(tb, []byte(strings.Repeat(zeros, 300))),
-		"bomb.tgz":            packedUp(tb, tarOf(tb, map[string]string{"zeros.txt": strings.Repeat(zeros, 200)})),
+		"bomb.gz":             gzipped(tb, []byte(strings.Repeat(zeros, 300))),
+		"bomb.tgz":            gzipped(tb, tarOf(tb, map[string]string{"zeros.txt": strings.Repeat(zeros, 200)})),
 		"huge-size.tar":       hugeTar(),
 		"part-bomb.docx":      docx(body("<w:p><w:r><w:t>" + strings.Repeat(" ", 300<<20) + "</w:t></w:r></w:p>")),
 		"laughs.docx":         docx(laughs + body("<w:p><w:r><w:t>&j;</w:t></w:r></w:p>")),
@@ -373,19 +372,6 @@ func hugeTar() []byte {
 	}
 	copy(b[148:], fmt.Sprintf("%06o\x00 ", sum))
 	return b
-}
-
-func packedUp(tb testing.TB, b []byte) []byte {
-	tb.Helper()
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	if _, err := w.Write(b); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return buf.Bytes()
 }
 
 // pdfOf is a PDF of these objects, the first of them its catalog.

@@ -457,15 +457,15 @@ func TestFactsOfTheReader(t *testing.T) {
 	}
 }
 
-func gzipped(t *testing.T, b []byte) []byte {
-	t.Helper()
+func gzipped(tb testing.TB, b []byte) []byte {
+	tb.Helper()
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
 	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return buf.Bytes()
 }
